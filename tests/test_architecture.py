@@ -53,7 +53,7 @@ EXTRAS = {
 }
 
 # Options of such rooms, which the command line declares: they need no extra.
-OPTIONS = {"keras_elmo.serving.limits", "keras_elmo.explorer.explore_options"}
+OPTIONS = {"keras_elmo.serving.limits"}
 
 MAX_LINES = 300
 MAX_ANY = 100

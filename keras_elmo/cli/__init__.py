@@ -29,7 +29,7 @@ from keras_elmo.utils.checks import FLAGS
 from keras_elmo.utils.progress import BEGAN
 
 _BAD_INPUT = 2
-# Added to the number of a signal that ended a command.
+# Added to the number of the signal that ended a command.
 _SIGNALLED = 128
 _BROKEN_PIPE = 141
 _EXPECTED = (ValueError, TypeError, RuntimeError, OSError, ImportError, MemoryError)
@@ -39,16 +39,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a subcommand.
 
     Args:
-        arguments: without the program's name; those of the process if `None`.
+        arguments: words after the program's name; by default, the process's own.
 
     Returns:
         The exit status: 0, 2 after bad input, 130 after Ctrl-C, 143 after SIGTERM, 129
-        after SIGHUP, 141 if nobody reads the output any more.
+        after SIGHUP, 141 if the reader of the output has gone.
     """
     with standard_streams(), EndingSignals() as signals:
-        words = sys.argv[1:] if arguments is None else arguments
-        status = _run(words, signals)
-    return status
+        return _run(sys.argv[1:] if arguments is None else arguments, signals)
 
 
 def _run(words: Sequence[str], signals: EndingSignals) -> int:
@@ -60,18 +58,18 @@ def _run(words: Sequence[str], signals: EndingSignals) -> int:
     arguments = vars(parsed)
     command, refuse = arguments.pop("command"), arguments.pop("refuse")
     if unknown:
-        # With the usage of the subcommand.
+        # The message has the usage of the subcommand.
         refuse(f"unrecognized arguments: {' '.join(unknown)}")
     try:
         with _plain_warnings():
-            # What a command sets, such as --force, ends with it.
+            # Settings of a command, such as --force, end with it.
             contextvars.copy_context().run(_run_command, command, arguments)
         sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         _say(str(interrupt) or "interrupted")
         return _SIGNALLED + signals.number
     except BrokenPipeError:
-        # The reader, such as `head`, has what it wanted.
+        # The reader, such as `head`, has read enough.
         return _BROKEN_PIPE
     except Exception as error:
         if os.environ.get("KERAS_ELMO_TRACEBACK") or not _is_expected(error):
@@ -94,24 +92,21 @@ def _run_command(command: Command, arguments: Arguments) -> None:
 @contextlib.contextmanager
 def _plain_warnings() -> Iterator[None]:
     """Prints each warning once, as a line without its place in the code."""
-    formatwarning = warnings.formatwarning
-    lines: set[str] = set()
+    shown: set[str] = set()
 
-    def line_of(message: object, *_: object, **__: object) -> str:
-        line = f"keras-elmo: warning: {message}\n"
-        is_new = line not in lines
-        lines.add(line)
-        return line if is_new else ""
+    def show(message: Warning | str, *_: object, **__: object) -> None:
+        if (line := f"warning: {message}") not in shown:
+            shown.add(line)
+            _say(line)
 
-    warnings.formatwarning = line_of
-    try:
+    # The block's filters and this function end with it.
+    with warnings.catch_warnings():
+        warnings.showwarning = show
         yield
-    finally:
-        warnings.formatwarning = formatwarning
 
 
 def _say(message: str) -> None:
-    """Tells the user, if anybody listens."""
+    """Prints a message to standard error, if it is open."""
     with contextlib.suppress(OSError):
         print(f"keras-elmo: {message}", file=sys.stderr)
 
@@ -128,7 +123,7 @@ def _parser() -> Parser:
 
 
 def _is_expected(error: Exception) -> bool:
-    # TensorFlow's, on a full disk or without memory, are of no class of Python's.
+    # TensorFlow has classes of its own for a full disk or memory.
     names = {base.__name__ for base in type(error).__mro__}
     return isinstance(error, _EXPECTED) or "OpError" in names
 
@@ -145,9 +140,9 @@ def _is_anywhere() -> bool:
 def _message(error: Exception) -> str:
     message = str(error)
     if isinstance(error, OSError) and error.filename and error.strerror:
-        # Without the number of the error.
+        # The number of the error is left out.
         message = f"{error.filename}: {error.strerror}"
     elif isinstance(error, FileNotFoundError) and not _is_anywhere():
         message = "the working folder, which names of files begin in, is gone"
-    # One line, whatever a library or the name of a file put into it.
+    # A library, or the name of a file, may have put line ends into it.
     return " ".join(message.split()) or type(error).__name__

@@ -1,6 +1,6 @@
-"""The subcommands of `keras-elmo` that make models of text, and vectors.
+"""Subcommands of `keras-elmo` that train models on text and compute vectors.
 
-Keras and TensorFlow are imported when the options are known to be good.
+Keras and TensorFlow are imported after the options are checked.
 """
 
 import dataclasses
@@ -62,7 +62,7 @@ def _prepare(arguments: Arguments) -> None:
     They read it several times as fast as text, and without TensorFlow. A command that
     was stopped or killed goes on where it was, and the folder is the same in the end.
     """
-    # Of rows, each is read by its column.
+    # Files of rows need not look like text.
     find = matching_files if "column" in arguments else expand_files
     find(arguments["corpus"])
     if not is_prepared(arguments["out"]):
@@ -123,7 +123,7 @@ def _pretrain(arguments: Arguments) -> None:
         else:
             check_corpus(name, arguments[name])
     check_parent(arguments["directory"])
-    # A run that goes on needs no model to start from.
+    # A resumed run needs no model to start from.
     if "init" in arguments and "resume" not in arguments:
         check_model("init", arguments["init"])
     import_keras()
@@ -159,7 +159,7 @@ def _evaluate(arguments: Arguments) -> None:
         token_vocabulary=model.config.token_vocabulary,
     )
     perplexity = keras_elmo.perplexity(model, corpus)
-    # JSON has no infinity, the perplexity of a model that has diverged.
+    # A model that has diverged has infinite perplexity, which JSON cannot express.
     finite = {
         name: value if math.isfinite(value) else None
         for name, value in perplexity.items()

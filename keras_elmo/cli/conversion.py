@@ -1,4 +1,4 @@
-"""The subcommands of `keras-elmo` that pass models on, and tell what they are."""
+"""Subcommands of `keras-elmo` that convert and describe models."""
 
 import dataclasses
 import json
@@ -241,7 +241,7 @@ def _inspect(arguments: Arguments) -> None:
 
 
 def _lines(model: Arguments) -> Iterator[tuple[str, str]]:
-    """Yields what a model is for people to read."""
+    """Yields names and texts that describe a model to people."""
     cnn, lstm = model["config"]["char_cnn"], model["config"]["lstm"]
     numbers = model["parameters"]
     yield "model", model["path"]

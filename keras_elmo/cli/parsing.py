@@ -1,4 +1,4 @@
-"""Declares subcommands and their options, parses them, checks their files."""
+"""Declares and parses subcommands and their options, and checks their files."""
 
 import argparse
 import contextlib
@@ -21,15 +21,15 @@ from keras_elmo.utils.files import check_free
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
 
-# The options on a command line, by the names of Python's arguments. Python has the
-# defaults: options that are left out are not passed on.
+# The options on a command line, by the names of arguments in Python. Options that are
+# left out are not passed on, because Python has the defaults.
 Arguments: TypeAlias = dict[str, Any]
 Run: TypeAlias = Callable[[Arguments], None]
 T = TypeVar("T")
 
 
 class Command(NamedTuple):
-    """A subcommand; `flags` are its user's names for arguments of Python."""
+    """A subcommand; `flags` maps arguments in Python to what its user types."""
 
     help: str
     example: str
@@ -38,9 +38,9 @@ class Command(NamedTuple):
     run: Run
 
 
-# By their names; "tag train" is a subcommand of the group "tag".
+# Subcommands by their names; "tag train" belongs to the group "tag".
 COMMANDS: dict[str, Command] = {}
-# A line for the list of commands.
+# Lines for the list of commands, by the names of groups.
 GROUPS: dict[str, str] = {}
 
 
@@ -49,8 +49,8 @@ def command(
 ) -> Callable[[Run], Run]:
     """Declares a function as a subcommand; its docstring describes it.
 
-    The function gets the options on the command line. `names` are what messages call
-    arguments of Python that no option is named after.
+    The function gets the options on the command line. `names` maps more arguments in
+    Python to their names in messages.
     """
     flags = {option.name: option.flag for option in options if option.flag}
 
@@ -65,7 +65,7 @@ def command(
 
 
 class Parser(argparse.ArgumentParser):
-    """Answers a wrong call in two lines; takes options by their whole names."""
+    """Answers a wrong call in two lines, and accepts only whole names of options."""
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings, allow_abbrev=False)
@@ -75,10 +75,10 @@ class Parser(argparse.ArgumentParser):
         args: Sequence[str] | None = None,
         namespace: argparse.Namespace | None = None,
     ) -> tuple[argparse.Namespace, list[str]]:
-        """Parses a command line; looks for misspelt options first.
+        """Parses a command line after a look for misspelt options.
 
         Otherwise the error would be that a required option is missing. argparse has an
-        overload for each type of namespace; the commands use one.
+        overload for each type of namespace, of which the commands use one.
         """
         flags = self._option_string_actions
         for word in args or ():
@@ -106,12 +106,12 @@ def add_commands(parser: Parser) -> None:
     """Adds the declared subcommands."""
     parsers: dict[str, argparse._SubParsersAction[Any]] = {}
 
-    def parsers_of(group: str) -> "argparse._SubParsersAction[Any]":
+    def add_group(group: str) -> "argparse._SubParsersAction[Any]":
         if group not in parsers:
             above = parser
             if group:
                 help = GROUPS[group]
-                above = parsers_of("").add_parser(group, help=help, description=help)
+                above = add_group("").add_parser(group, help=help, description=help)
             parsers[group] = above.add_subparsers(
                 title="commands", required=True, metavar="COMMAND"
             )
@@ -119,14 +119,14 @@ def add_commands(parser: Parser) -> None:
 
     for name, command in COMMANDS.items():
         group, _, last = name.rpartition(" ")
-        subparser = parsers_of(group).add_parser(
+        subparser = add_group(group).add_parser(
             last,
             help=command.help,
             description=textwrap.fill(
                 " ".join((command.run.__doc__ or "").split()), 78
             ),
             epilog=f"example:\n  keras-elmo {command.example}",
-            # An example keeps its lines.
+            # Keeps the lines of the example.
             formatter_class=argparse.RawDescriptionHelpFormatter,
             argument_default=argparse.SUPPRESS,
         )
@@ -146,7 +146,7 @@ def add_commands(parser: Parser) -> None:
 
 
 def check_command(parser: Parser, words: Sequence[str]) -> None:
-    """Ends the process with a hint if words begin with no command's name."""
+    """Ends the process with a hint unless words begin with a command's name."""
     name = ""
     for word in words[:2]:
         if word.startswith("-"):
@@ -155,10 +155,9 @@ def check_command(parser: Parser, words: Sequence[str]) -> None:
         if name in COMMANDS:
             return
         if name not in GROUPS:
-            group, _, _ = name.rpartition(" ")
-            names = [*GROUPS, *COMMANDS]
-            # Of the same group, or outside of all.
-            names = [each for each in names if each.rpartition(" ")[0] == group]
+            group, names = name.rpartition(" ")[0], [*GROUPS, *COMMANDS]
+            # In the same group, or outside all groups.
+            names = [known for known in names if known.rpartition(" ")[0] == group]
             hint = did_you_mean(name, names) or f"; there are {', '.join(names)}"
             parser.error(f"no command {name}{hint}")
 
@@ -188,30 +187,30 @@ def _add_option(group: Any, option: Option, flags: dict[str, str]) -> None:
 
 
 def check_model(argument: str, models: str | list[str]) -> None:
-    """Checks that models are there, unless they have to be unpacked or downloaded."""
+    """Checks that models exist, unless they have to be unpacked or downloaded."""
     for model in [models] if isinstance(models, str) else models:
         if not model.startswith(HUB) and not model.endswith(".zip"):
             open_model(model, argument).check()
 
 
 def check_text(argument: str, files: str | list[str]) -> None:
-    """Checks that files are there, and unless forced that they are text."""
+    """Checks that files exist, and that they are text unless --force is given."""
     if files != STANDARD:
         expand_files(files)
 
 
 def check_not_blank(argument: str, files: list[str]) -> None:
-    """Checks text files, of which a line must not be blank."""
+    """Checks that text files have a line that is not blank."""
     if next(read_lines(expand_files(files)), None) is None:
         raise ValueError(f"there is no text in {', '.join(files)}")
 
 
 def check_corpus(argument: str, files: str | list[str]) -> None:
-    """Checks text files, or a prepared text."""
+    """Checks text files or a prepared text."""
     if (folder := prepared_folder(files)) is None:
         expand_files(files)
         return
-    # It takes NumPy.
+    # The module imports NumPy.
     from keras_elmo.text.prepared import PreparedText
 
     PreparedText(folder)
@@ -269,8 +268,8 @@ def take_options(options: Callable[..., T], arguments: Arguments) -> T:
 def import_keras(model: str = "") -> None:
     """Imports Keras without TensorFlow's start-up notes, if a model needs it.
 
-    Also turns oneDNN on. TensorFlow does so by itself only on processors with AVX-512
-    VNNI, but products are faster with it on those with AVX2 as well.
+    Also turns on oneDNN, which TensorFlow does only on processors with AVX-512 VNNI.
+    Products are faster with it on processors with AVX2, too.
     """
     if "keras" in sys.modules or needs_no_keras(model):
         return
@@ -282,10 +281,10 @@ def import_keras(model: str = "") -> None:
 
 @contextlib.contextmanager
 def no_notes() -> Iterator[None]:
-    """Keeps the notes of runtimes off standard error while they start.
+    """Hides what runtimes write to standard error while they start.
 
-    They come from C++ code that writes there before it reads any log level, and would
-    stand above every error message. Exceptions are printed after the block.
+    Their C++ code writes there before it reads a log level, above every error message.
+    Exceptions are printed after the block.
     """
     sys.stderr.flush()
     standard_error = os.dup(2)

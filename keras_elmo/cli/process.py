@@ -1,4 +1,4 @@
-"""Standard streams of a command, and the signals that end it."""
+"""Standard streams of a command, and signals that end it."""
 
 import contextlib
 import io
@@ -15,20 +15,17 @@ from keras_elmo.utils.files import replacing_text
 
 T = TypeVar("T")
 
-# What stands for a standard stream in place of a file.
+# Stands for a standard stream in place of a file.
 STANDARD = "-"
 
-# Signals that end a process but leave it time to tidy up.
+# Signals that end a process but leave it time to clean up.
 _ENDING = [
     getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 ]
 
 
 class _Stream(io.FileIO):
-    """A standard stream whose errors name it.
-
-    After an error it drops whatever is left in a buffer.
-    """
+    """A standard stream whose errors name it, and which drops the rest after one."""
 
     def __init__(self, number: int, mode: str, name: str) -> None:
         super().__init__(number, mode, closefd=False)
@@ -56,17 +53,17 @@ class _Stream(io.FileIO):
 
 @contextlib.contextmanager
 def standard_streams() -> Iterator[None]:
-    """Gives a command standard streams that name themselves in errors.
+    """Gives a command standard streams that errors name.
 
-    Text is UTF-8 in every locale. An unusable file stands in for a closed stream:
-    otherwise the next file to be opened would get its number, and what libraries print.
-    Streams that a program has replaced stay.
+    Text is UTF-8 in every locale. An unusable file replaces a closed stream: otherwise
+    the next file would get the stream's number, and what libraries print. Streams that
+    a program has replaced stay.
     """
     for number, mode in enumerate((os.O_WRONLY, os.O_RDONLY, os.O_WRONLY)):
         try:
             os.fstat(number)
         except OSError:
-            # The lowest number that is free is this one.
+            # The system gives it the lowest free number, which is this one.
             os.open(os.devnull, mode)
     with contextlib.ExitStack() as stack:
         if sys.stdin is sys.__stdin__:
@@ -81,7 +78,7 @@ def standard_streams() -> Iterator[None]:
             text = io.TextIOWrapper(
                 io.BufferedWriter(raw),
                 "utf-8",
-                # Names of files may be any bytes.
+                # Names of files may have any bytes.
                 "surrogateescape",
                 line_buffering=raw.isatty(),
                 write_through=getattr(sys.stdout, "write_through", False),
@@ -108,7 +105,7 @@ def _flush(stream: TextIO) -> None:
 
 @contextlib.contextmanager
 def written(path: str) -> Iterator[TextIO]:
-    """Yields a file, written whole or not at all, or standard output."""
+    """Yields a file, which is written as a whole or not at all, or standard output."""
     if path == STANDARD:
         yield sys.stdout
     else:
@@ -119,9 +116,9 @@ def written(path: str) -> Iterator[TextIO]:
 class EndingSignals:
     """Turns SIGTERM and SIGHUP into a `KeyboardInterrupt` while its block runs.
 
-    So a command removes temporary files and keeps parts, as after Ctrl-C. A second
+    Commands then remove temporary files and keep parts, as after Ctrl-C. A second
     signal ends the process at once. Ignored signals, as under `nohup`, stay ignored.
-    `number` is the last signal; SIGINT until another comes.
+    `number` is the last signal, or SIGINT if none came.
     """
 
     def __init__(self) -> None:
@@ -129,15 +126,12 @@ class EndingSignals:
         self._handled: list[signal.Signals] = []
 
     def __enter__(self) -> "EndingSignals":
-        # Python lets only the main thread handle signals.
+        # Only the main thread can handle signals.
         if threading.current_thread() is threading.main_thread():
-            self._handled = [
-                number
-                for number in _ENDING
-                if signal.getsignal(number) == signal.SIG_DFL
-            ]
-        for number in self._handled:
-            signal.signal(number, self._end)
+            for number in _ENDING:
+                if signal.getsignal(number) == signal.SIG_DFL:
+                    signal.signal(number, self._end)
+                    self._handled.append(number)
         return self
 
     def _end(self, number: int, frame: FrameType | None) -> None:
@@ -151,7 +145,7 @@ class EndingSignals:
 
 
 def not_empty(lines: Iterable[T], path: str) -> Iterator[T]:
-    """Returns the lines of a text, or raises a `ValueError` if there is none."""
+    """Returns the lines of a text, or raises a `ValueError` if it has no lines."""
     lines = iter(lines)
     for first in lines:
         return chain([first], lines)

@@ -1,4 +1,4 @@
-"""The subcommands of `keras-elmo` that run until they are stopped."""
+"""Subcommands of `keras-elmo` that run until they are stopped."""
 
 import contextlib
 import dataclasses
@@ -17,11 +17,10 @@ from keras_elmo.cli.parsing import (
     import_keras,
     take_options,
 )
-from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.finding import needs_no_keras
 from keras_elmo.files.loading import open_trained
-from keras_elmo.serving.limits import Limits, ServeOptions
+from keras_elmo.serving.limits import ExploreOptions, Limits, ServeOptions
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.options import Option, options_of
 
@@ -51,7 +50,6 @@ def _serve(arguments: Arguments) -> None:
     for module in needed:
         import_extra(module, "keras-elmo serve", "serve")
     limits = take_options(Limits, arguments)
-    # Checked before the model is read.
     options = take_options(ServeOptions, arguments)
     import_keras(arguments["model"])
     from keras_elmo.serving.server import serve
@@ -122,10 +120,10 @@ def _explore(arguments: Arguments) -> None:
 
 
 def _until_stopped(run: Callable[..., signal.Signals], **kwargs: Any) -> None:
-    """Runs a server until a signal; Ctrl-C is an interrupt, as elsewhere."""
+    """Runs a server until a signal; Ctrl-C raises `KeyboardInterrupt`."""
 
     def log(sentence: str) -> None:
-        # A server does not need anybody to read its log.
+        # A server goes on if nobody reads its log.
         with contextlib.suppress(OSError):
             print(f"keras-elmo: {sentence}", flush=True)
 

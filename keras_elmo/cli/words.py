@@ -1,4 +1,4 @@
-"""The subcommands of `keras-elmo` that ask a model about words and sentences."""
+"""Subcommands of `keras-elmo` that ask a model about words and sentences."""
 
 import contextlib
 import dataclasses
@@ -33,12 +33,12 @@ from keras_elmo.utils.progress import Progress
 if TYPE_CHECKING:
     from keras_elmo.words.score import Score
 
-# Digits of a likelihood after the point.
+# Digits of a likelihood after the decimal point.
 _DECIMALS = 5
 
 
 def utf8(argument: str) -> str:
-    """Returns a text argument as UTF-8, whatever encoding the locale has."""
+    """Returns a text argument as UTF-8, whatever the locale's encoding."""
     return os.fsencode(argument).decode()
 
 
@@ -194,13 +194,13 @@ def _nearest(arguments: Arguments) -> None:
 
 
 def _new_index(path: str, arguments: Arguments, built: set[str]) -> "keras_elmo.Index":
-    """Builds and saves an index, if it can answer the query."""
+    """Builds and saves an index that can answer the query."""
     from keras_elmo.files.loading import open_model
 
     build = {name: arguments.pop(name) for name in built}
     model = build.pop("model")
     encoder = open_model(model).encoder()
-    # Without a text, this checks the word and the layer.
+    # A query without a text checks the word and the layer.
     checked = {name: build[name] for name in ("layer", "tokenizer") if name in build}
     keras_elmo.nearest(encoder, **arguments, **checked, corpus=[[]])
     index = keras_elmo.Index.build(encoder, **build, progress=True)
@@ -252,21 +252,21 @@ def _distill(arguments: Arguments) -> None:
 
 @contextlib.contextmanager
 def _lines(path: str) -> Iterator[tuple[Iterator[str], int | None]]:
-    """Yields the lines of a text, blank ones too, and their number if it is known."""
+    """Yields all lines of a text, and their number if it is known."""
     if path != STANDARD:
         files = expand_files(path)
         total = sum(1 for _ in read_lines(files, keep_blank=True))
         yield read_lines(files, keep_blank=True), total
         return
     if peek := getattr(sys.stdin.buffer, "peek", None):
-        # What has been written to a pipe so far, in whole lines.
+        # The whole lines that a pipe has so far.
         lines = peek().rpartition(b"\n")[0]
         check_files({path: "standard input"}, lambda path: io.BytesIO(lines))
     text = io.TextIOWrapper(sys.stdin.buffer, "utf-8-sig", "replace", newline="\n")
     try:
         yield (line.rstrip("\r\n") for line in text), None
     finally:
-        # It would be closed with the wrapper.
+        # Otherwise standard input is closed with the wrapper.
         text.detach()
 
 

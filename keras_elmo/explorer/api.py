@@ -1,4 +1,4 @@
-"""The page's requests: JSON in, JSON out."""
+"""Answers the page's requests: JSON in, JSON out."""
 
 import functools
 import importlib.util
@@ -13,17 +13,17 @@ from keras_elmo.explorer.mixes import Mixes, parse_mix_csv
 from keras_elmo.serving.limits import Code, ServingError, invalid, shown
 from keras_elmo.text.splitting import unspaced
 
-# Characters of a text for each token that it may have.
+# Allowed characters of a text for each allowed token.
 _CHARACTERS = 40
-# Of a name that an error shows.
+# Characters of a name in an error.
 _SHOWN = 60
 
 
 class Api:
-    """Checks requests and asks the explorers, which are known by their models' names.
+    """Checks requests and asks the explorers, which models' names stand for.
 
-    `reading` is the model that is read now, which one it is and of how many; `None` if
-    all are there.
+    `reading` has the name of the model that is read now, its number, and the number of
+    models; it is `None` when all are there.
     """
 
     def __init__(
@@ -65,13 +65,12 @@ class Api:
         return orjson.dumps(self._methods[method](request))
 
     def _models(self, request: Answer) -> Answer:
-        described = {
-            # A copy, for another may be added meanwhile.
-            name: explorer.describe()
-            for name, explorer in [*self._explorers.items()]
-        }
         return {
-            "models": described,
+            "models": {
+                # A copy, because another model may be added meanwhile.
+                name: explorer.describe()
+                for name, explorer in [*self._explorers.items()]
+            },
             "reading": self.reading,
             "mixes": self._mixes,
             "tagger": self._tagger and self._described(self._tagger),
@@ -79,7 +78,7 @@ class Api:
         }
 
     def _described(self, tagger: ExploredTagger) -> Answer:
-        """Describes the tagger, with the model that has its biLM: of its language."""
+        """Describes the tagger, with the model that has its biLM, if there is one."""
         models = (
             name
             for name, explorer in [*self._explorers.items()]
@@ -98,8 +97,7 @@ class Api:
         return self._explorer(request).neighbours(tokens, position, pattern)
 
     def _substitutes(self, request: Answer) -> Answer:
-        place = self._place(request)
-        return self._predicting(request).substitutes(*place)
+        return self._explorer(request).substitutes(*self._place(request))
 
     def _map(self, request: Answer) -> Answer:
         method = request.get("method", "pca")
@@ -119,7 +117,7 @@ class Api:
     def _score(self, request: Answer) -> Answer:
         names = [name for name in ("first", "second") if request.get(name)]
         sentences = [self._sentence(request, name) for name in names or ["first"]]
-        return self._predicting(request).score(sentences)
+        return self._explorer(request).score(sentences)
 
     def _quiz(self, request: Answer) -> Answer:
         quiz = self._explorer(request).quiz
@@ -149,21 +147,13 @@ class Api:
             raise invalid(f"'model' must be {names}", shown(name))
         return self._explorers[name]
 
-    def _predicting(self, request: Answer) -> Explorer:
-        explorer = self._explorer(request)
-        try:
-            explorer.language_model()
-        except ValueError as error:
-            raise invalid(str(error)) from None
-        return explorer
-
     def _sentence(self, request: Answer, name: str) -> tuple[str, ...]:
         return self._split(request, name, lambda t: self._explorer(request).tokens(t))
 
     def _split(
         self, request: Answer, name: str, split: Callable[[str], tuple[str, ...]]
     ) -> tuple[str, ...]:
-        """Returns the tokens of a text that is no longer than allowed."""
+        """Returns the tokens of a text, or raises if it is empty or too long."""
         text = _string(request, name)
         characters = _CHARACTERS * self._max_tokens
         if len(text) > characters:
@@ -180,7 +170,7 @@ class Api:
         return tokens
 
     def _pattern(self, request: Answer) -> str:
-        """Returns the words that count as one: as asked, or as is usual."""
+        """Returns the requested pattern, or the usual one of the word."""
         tokens, position = self._place(request)
         if "pattern" in request:
             return _string(request, "pattern")[: self._max_tokens * _CHARACTERS]
@@ -189,7 +179,7 @@ class Api:
     def _place(self, request: Answer) -> tuple[tuple[str, ...], int]:
         tokens = self._sentence(request, "text")
         position = request.get("position")
-        # A bool is an int in Python, too.
+        # In Python, a bool is an int, too.
         if type(position) is not int or not 0 <= position < len(tokens):
             raise invalid(
                 f"'position' must be one of the {len(tokens)} tokens, from 0",

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import NamedTuple
 
-# Words of a vocabulary that show its language, and those among which "the" is English.
+# Words that show the language of a vocabulary; English has "the" among the first 100.
 _WORDS = 1000
 _MOST_FREQUENT = 100
 _USUAL_LENGTHS = range(5, 16)
@@ -13,15 +13,15 @@ _MOST_EXAMPLES = 6
 
 
 class Examples(NamedTuple):
-    """What a newcomer can click on.
+    """Examples that a newcomer can click on.
 
     Attributes:
-        words: a sentence, and the word to look at, whose occurrences in the sample
-            form groups that are its senses.
-        pairs: two sentences to compare, word by word, or three: a word of the first is
-            meant otherwise in the second, and alike in the third.
-        minimal_pairs: a likely sentence, and an unlikely one.
-        tagged: sentences with names, and with words of several parts of speech.
+        words: a sentence and one of its words, whose occurrences in the sample form one
+            group for each sense.
+        pairs: two sentences to compare word by word, or three: a word of the first has
+            another sense in the second, and the same in the third.
+        minimal_pairs: a likely sentence and an unlikely one.
+        tagged: sentences with names, and with words that have several parts of speech.
     """
 
     words: list[tuple[str, str]]
@@ -104,7 +104,7 @@ EXAMPLES = {
 
 
 def language(words: Iterable[str]) -> str:
-    """Returns a language that has examples, or "", by the most frequent words."""
+    """Returns a language that has examples, or "", given the most frequent words."""
     frequent = [*islice(words, _WORDS)]
     letters = [c for word in frequent for c in word if c.isalpha()]
     if sum(map(is_hangul, letters)) > len(letters) / 2:
@@ -112,8 +112,8 @@ def language(words: Iterable[str]) -> str:
     return "en" if "the" in frequent[:_MOST_FREQUENT] else ""
 
 
-def examples_of(sentences: Sequence[Sequence[str]]) -> Examples:
-    """Returns sentences of a text as examples; which ones are unlikely is not known."""
+def choose_examples(sentences: Sequence[Sequence[str]]) -> Examples:
+    """Returns sentences of a text as examples, without minimal pairs."""
     usual = [tokens for tokens in sentences if len(tokens) in _USUAL_LENGTHS]
     chosen = [*islice(dict.fromkeys(map(tuple, usual or sentences)), _MOST_EXAMPLES)]
     texts = [" ".join(sentence) for sentence in chosen]

@@ -1,4 +1,4 @@
-"""What the page asks of a tagger."""
+"""Answers the page's questions about a tagger."""
 
 import os
 
@@ -12,14 +12,14 @@ from keras_elmo.files.sources import tokenizer_of
 from keras_elmo.utils.tag_schemes import Span, scheme_of_names, spans
 from keras_elmo.words.sentences import read_sentence
 
-# Bars of a word.
+# Tags of a word that the page shows.
 _MOST_TAGS = 24
 
 
 class ExploredTagger:
-    """Tags a sentence, and tells the probabilities of all tags.
+    """Tags sentences and returns the probabilities of their tags.
 
-    The page calls it `name`. Texts are split by `tokenizer`, or as the tagger does.
+    The page calls the tagger `name`. `tokenizer` splits texts; by default the tagger's.
     """
 
     def __init__(self, tagger: Tagger, name: str, tokenizer: str | None = None) -> None:
@@ -41,19 +41,16 @@ class ExploredTagger:
     def describe(self) -> Answer:
         """Returns what the page needs to know about the tagger.
 
-        The tags of one type, such as B-PER and I-PER, have one number, -1 for `O`.
+        Tags of one type, such as B-PER and I-PER, have the same number; O has -1.
         """
-        found = [self._spans([tag]) for tag in self._tags]
-        types = {span.type: None for (span,) in filter(None, found)}
-        numbers = {type_: number for number, type_ in enumerate(types)}
-        return {
-            "name": self._name,
-            "crf": self._tagger.crf,
-            "tags": [
-                {"name": tag, "type": numbers[marked[0].type] if marked else -1}
-                for tag, marked in zip(self._tags, found, strict=True)
-            ],
-        }
+        numbers: dict[str, int] = {}
+        tags = []
+        for name in self._tags:
+            number = -1
+            for span in self._spans([name]):
+                number = numbers.setdefault(span.type, len(numbers))
+            tags.append({"name": name, "type": number})
+        return {"name": self._name, "crf": self._tagger.crf, "tags": tags}
 
     def tokens(self, text: str) -> tuple[str, ...]:
         return tuple(read_sentence(text, self._tokenizer))
@@ -61,7 +58,7 @@ class ExploredTagger:
     def tag(self, tokens: tuple[str, ...]) -> Answer:
         """Returns the tag of each word, and the probabilities of its likeliest tags.
 
-        Tags are numbers. A word joins the one before it if one span has both.
+        Tags are numbers. A word joins the word before it if both are in one span.
         """
         ((_, names, marginals),) = self._tagger.tags_and_marginals([[*tokens]], 1)
         tags = [self._tags.index(name) for name in names]
@@ -84,7 +81,7 @@ class ExploredTagger:
         return {"words": words, "others": max(0, len(self._tags) - _MOST_TAGS)}
 
     def _spans(self, tags: list[str]) -> list[Span]:
-        """Returns the spans that tags mark; of tags that mark none, each word."""
+        """Returns the spans that tags mark, or each word if tags mark no spans."""
         if self._has_spans:
             return spans(tags)
         return [Span(tag, k, k + 1) for k, tag in enumerate(tags)]

@@ -1,4 +1,4 @@
-"""What the page asks of one model and one text."""
+"""Answers the page's questions about one model and one text."""
 
 import functools
 import math
@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from keras_elmo.embedding.embedder import Embedder
-from keras_elmo.explorer.examples import EXAMPLES, examples_of, language
-from keras_elmo.explorer.explored_text import ExploredText, traits
+from keras_elmo.explorer.examples import EXAMPLES, choose_examples, language
+from keras_elmo.explorer.explored_text import ExploredText
 from keras_elmo.explorer.plane import context_words
 from keras_elmo.explorer.quiz import Quiz
 from keras_elmo.files.exported_sources import LiteRtFile, OnnxFile
@@ -20,6 +20,7 @@ from keras_elmo.files.sources import tokenizer_of
 from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
+from keras_elmo.serving.limits import invalid
 from keras_elmo.text.vocabulary import SPECIALS
 from keras_elmo.words.predictions import Predictions
 from keras_elmo.words.sample import sample, sample_senses
@@ -28,14 +29,14 @@ from keras_elmo.words.sentences import Text, find_word, read_corpus, read_senten
 from keras_elmo.words.substitutes import word_probabilities
 from keras_elmo.words.token_vectors import contexts_of, normalize
 
-# An .onnx file gives no vectors of the ends of a sentence.
+# These files give no vectors for the boundaries of a sentence.
 _KINDS = tuple(kind for kind in MODELS if kind not in (OnnxFile, LiteRtFile))
 # JSON of an answer.
 Answer = dict[str, Any]
 
 _NUM_NEIGHBOURS = 12
 _NUM_SUBSTITUTES = 10
-# Words on each side of one that is shown.
+# Words on each side of a shown word.
 _WINDOW = 10
 _KEPT_SENTENCES = 32
 _KEPT_MAPS = 256
@@ -44,11 +45,11 @@ _KEPT_MAPS = 256
 class Explorer:
     """Answers questions about the words of a sentence.
 
-    A method takes tokens as a tuple. Recent results are cached. An encoder alone has no
-    `substitutes` and no `score`. Neighbours are looked for in the first `max_sentences`
-    of `corpus`; if that is `None`, of the sample text in Korean, if the words that the
-    model predicts are, or else in English. Examples in another language are sentences
-    of the corpus.
+    A method takes tokens as a tuple. Recent results are cached. `substitutes` and
+    `score` need a model that predicts words. Neighbours come from the first
+    `max_sentences` of `corpus`. The default corpus is a sample text, in Korean if the
+    words of the model are Korean, otherwise in English. Examples in another language
+    are sentences of the corpus.
     """
 
     def __init__(
@@ -73,11 +74,12 @@ class Explorer:
             frequent = Counter(chain.from_iterable(sentences)).most_common()
             known = language(word for word, _ in frequent)
         self.language = known if corpus else known or "en"
-        self._examples = EXAMPLES.get(self.language) or examples_of(sentences)
+        self._examples = EXAMPLES.get(self.language) or choose_examples(sentences)
         self.text = ExploredText(
             encoder,
             sentences,
             {} if corpus else sample_senses(self.language),
+            predictions,
             progress,
         )
         self.encoder = encoder
@@ -89,7 +91,7 @@ class Explorer:
 
     @classmethod
     def load(cls, name_or_path: str, *args: Any, **kwargs: Any) -> "Explorer":
-        """Loads a model, with its softmax if it has one; see `Explorer`."""
+        """Loads a model, with its softmax if it has one."""
         source = open_model(name_or_path, kinds=_KINDS)
         model: PretrainingModel | Encoder
         try:
@@ -102,7 +104,7 @@ class Explorer:
         return tuple(read_sentence(text, self._tokenizer))
 
     def _embed(self, tokens: tuple[str, ...]) -> np.ndarray:
-        """Returns the layers with their boundaries."""
+        """Returns the layers of a sentence with its boundaries."""
         (layers,) = self._embedder.embed([tokens], 1, keep_boundaries=True)
         return layers
 
@@ -125,13 +127,13 @@ class Explorer:
     def neighbours(
         self, tokens: tuple[str, ...], position: int, pattern: str | None = None
     ) -> Answer:
-        """Returns the closest tokens of the text to one of a sentence, by layer.
+        """Returns the tokens of the text that are closest to a token, for each layer.
 
-        Each comes with its sentence, and with the words around it. They are all kinds
-        of tokens, or those that a pattern such as `bank` or `배*` stands for.
+        Each token comes with its sentence, and with the words around it. Only tokens
+        that match a pattern such as `bank` or `배*` count, if one is given.
         """
         vectors = self._layers(tokens)[:, position + 1]
-        word = None if pattern is None else self.text.forms(pattern)
+        kind = None if pattern is None else self.text.forms(pattern)
         here = position, tokens
         return {
             "layers": [
@@ -142,7 +144,7 @@ class Explorer:
                         "position": occurrence.position,
                         **_in_context(occurrence.sentence, occurrence.position),
                     }
-                    for occurrence in index.closest(vector, _NUM_NEIGHBOURS, word, here)
+                    for occurrence in index.closest(vector, _NUM_NEIGHBOURS, kind, here)
                 ]
                 for index, vector in zip(self.text.indexes, vectors, strict=True)
             ]
@@ -150,7 +152,7 @@ class Explorer:
 
     def substitutes(self, tokens: tuple[str, ...], position: int) -> Answer:
         """Returns the likeliest words in place of a token, and their probabilities."""
-        predictions = self.language_model()
+        predictions = self._language_model()
         states = self._layers(tokens)[-1]
         rows = word_probabilities(predictions, states, position)
         words = predictions.vocabulary.words
@@ -175,18 +177,16 @@ class Explorer:
         pattern: str,
         method: str = "pca",
     ) -> Answer:
-        """Returns a token and occurrences in the text as points of each layer.
+        """Returns a token and occurrences of a pattern as points, for each layer.
 
-        The token itself is the first point, those of the pattern follow.
+        The token itself is the first point.
         """
         forms = self.text.forms(pattern)
-        word_map, places, total = self._maps(
-            frozenset(forms), self.predictions, method == "umap"
-        )
+        word_map, places, total = self._maps(frozenset(forms), method == "umap")
         states = self._layers(tokens)
         own = normalize(states[:, position + 1])
         context = contexts_of(states[-1])[[position]]
-        (trait,) = traits(own[-1:], context, self.predictions)
+        (trait,) = self.text.traits(own[-1:], context)
         own_point, own_label = word_map.place(own, trait)
         here = position, tokens
         others = [k for k, place in enumerate(places) if place != here]
@@ -221,7 +221,7 @@ class Explorer:
         }
 
     def compare(self, first: tuple[str, ...], second: tuple[str, ...]) -> Answer:
-        """Returns the cosine of each token of a sentence with each of another."""
+        """Returns the cosines between the tokens of two sentences, for each layer."""
         one, other = (
             normalize(self._layers(tokens)[:, 1:-1]) for tokens in (first, second)
         )
@@ -233,8 +233,8 @@ class Explorer:
         }
 
     def score(self, sentences: Sequence[tuple[str, ...]]) -> Answer:
-        """Returns how surprising each token is, in bits, and each sentence."""
-        rows = score_tokens(self.language_model(), map(list, sentences), 1)
+        """Returns how surprising each token and each sentence is, in bits."""
+        rows = score_tokens(self._language_model(), map(list, sentences), 1)
         return {
             "sentences": [
                 {
@@ -253,7 +253,7 @@ class Explorer:
         }
 
     def warm_up(self) -> None:
-        """Answers the examples: a click on one finds its map, others all graphs."""
+        """Answers the examples, so that a first click finds maps and graphs."""
         for text, word in self._examples.words:
             tokens = self.tokens(text)
             position = find_word(word, list(tokens))
@@ -263,10 +263,10 @@ class Explorer:
             self.substitutes(tokens, position)
             self.score([tokens])
 
-    def language_model(self) -> Predictions:
-        """Returns what predicts words, or raises `ValueError` for an encoder alone."""
+    def _language_model(self) -> Predictions:
+        """Returns the model's predictions, or raises for an encoder alone."""
         if self.predictions is None:
-            raise ValueError(
+            raise invalid(
                 "This model predicts no words: it has no softmax (export one with "
                 "--language-model)"
             )

@@ -1,10 +1,9 @@
-"""The mixes of trained models, for the page."""
+"""Reads the mixes of trained models for the page."""
 
 import io
 import os
 import zipfile
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import keras
 
@@ -12,11 +11,11 @@ from keras_elmo.downstream.callbacks import MixWeightsLogger
 from keras_elmo.plots import last_mixes, parse_csv, read_csv
 from keras_elmo.utils.reading import reading
 
-Mixes = list[dict[str, Any]]
+Mixes = Sequence[Mapping[str, object]]
 
 
 def read_mix_file(path: str) -> Mixes:
-    """Returns the mixes of a `.keras` model, or of a CSV of `MixWeightsLogger`."""
+    """Returns the mixes in a `.keras` model or a CSV file of `MixWeightsLogger`."""
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no file {path}")
     name = os.path.basename(path)
@@ -26,7 +25,7 @@ def read_mix_file(path: str) -> Mixes:
     with open(path, "rb") as file:
         if not zipfile.is_zipfile(file):
             raise ValueError(f"{path}: is no .keras file, which is a zip archive")
-    # Keras's safe mode: nothing in the file is run.
+    # Keras's safe mode runs nothing in the file.
     with reading(path, "cannot be loaded"):
         model = keras.saving.load_model(path, compile=False)
     logger = MixWeightsLogger()
@@ -44,10 +43,10 @@ def parse_mix_csv(text: str, name: str) -> Mixes:
     return _mixes(parse_csv(io.StringIO(text, newline=""), name, "epoch"), name)
 
 
-def _mixes(rows: Iterable[Any], name: str) -> Mixes:
+def _mixes(rows: Sequence[Mapping[str, float | None]], name: str) -> Mixes:
     mixes = [
         {"task": f"{name}: {layer}", "weights": seeds[0]}
-        for layer, seeds in last_mixes([*rows]).items()
+        for layer, seeds in last_mixes(rows).items()
     ]
     if not mixes:
         raise ValueError(f"{name}: has no columns NAME/layer_0, NAME/layer_1, ...")

@@ -1,4 +1,4 @@
-"""The page's server."""
+"""Serves the page while models are read."""
 
 import asyncio
 import contextlib
@@ -20,16 +20,15 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from keras_elmo.explorer.api import Api
-from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.mixes import Mixes, read_mix_file
 from keras_elmo.serving.body import Bodies
-from keras_elmo.serving.guard import Guard, names_of_machine
+from keras_elmo.serving.guard import Guard, names_for
 from keras_elmo.serving.http import (
     address,
     bound_socket,
-    dumps,
+    error_response,
     first_signal,
     http_server,
     json_response,
@@ -37,10 +36,10 @@ from keras_elmo.serving.http import (
     start_listening,
     while_connected,
 )
-from keras_elmo.serving.limits import ServingError, invalid
+from keras_elmo.serving.limits import ExploreOptions, ServingError, invalid
 
 _HEADERS = {
-    # Neither scripts nor styles in the page itself, and nothing from elsewhere.
+    # Scripts and styles only from files of this server.
     "content-security-policy": "default-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; object-src 'none'",
     "cross-origin-opener-policy": "same-origin",
@@ -63,11 +62,11 @@ def explore(
 ) -> signal.Signals:
     """Serves the page until SIGINT or SIGTERM, and returns that signal.
 
-    `log` is called with the address, then with the model that is being read, and last
-    when all are there. The arguments are otherwise those of the command.
+    `log` is called with the address, with each model that is read, and when all are
+    there. The other arguments are the command's.
     """
     options = options or ExploreOptions()
-    # The port first, for loading takes long: in this thread, which Ctrl-C interrupts.
+    # The port is taken first, because loading takes long. Ctrl-C ends this thread.
     with bound_socket(options.host, options.port) as listening:
         mixes: Mixes = list(chain.from_iterable(map(read_mix_file, mix)))
         explorers: dict[str, Explorer] = {}
@@ -78,11 +77,10 @@ def explore(
         with _serving(api, options, listening) as url:
             log(f"open {url}")
             if browser:
-                # A browser in the terminal returns when the user leaves it.
-                opened = threading.Thread(
+                # A browser in the terminal returns only when the user leaves it.
+                threading.Thread(
                     target=webbrowser.open, args=(url,), daemon=True
-                )
-                opened.start()
+                ).start()
             for number, name in enumerate(names, 1):
                 log(f"reading {name} and the text")
                 api.reading = name, number, len(names)
@@ -115,7 +113,7 @@ def _serving(
 
 
 async def _refuse_route(request: Request, error: Exception) -> Response:
-    """Answers where there is no such file, or none for such a request."""
+    """Answers a request for a file that is not there, or by a wrong method."""
     if not isinstance(error, HTTPException):
         raise error
     path, headers = request.url.path[:100], dict(error.headers or {})
@@ -123,12 +121,12 @@ async def _refuse_route(request: Request, error: Exception) -> Response:
     if "Allow" in headers:
         rule = f"{path} must be asked by {headers['Allow']}"
         message = f"{rule}. Received: {request.method}"
-    return json_response(dumps({"error": message}), error.status_code, headers)
+    return error_response(error.status_code, message, headers)
 
 
 def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
     """Returns the application: the page's files and the answers of the API."""
-    # One request at a time has all processors.
+    # One request at a time, with all processors.
     worker = ThreadPoolExecutor(1, thread_name_prefix="explorer")
     bodies = Bodies(options)
     waiting = 0
@@ -136,7 +134,7 @@ def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
     async def answer(request: Request) -> Response:
         nonlocal waiting
         async with bodies.read(request) as body:
-            # Other sites' pages may send forms and plain text, but no JSON.
+            # Pages of other sites may send forms and plain text, but no JSON.
             kind = request.headers.get("content-type", "")
             if not kind.startswith("application/json"):
                 raise invalid("The body must be application/json")
@@ -146,16 +144,15 @@ def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
                 loop = asyncio.get_running_loop()
                 method = request.path_params["method"]
                 with while_connected(request):
-                    return json_response(
-                        await loop.run_in_executor(worker, api.answer, method, body)
-                    )
+                    text = loop.run_in_executor(worker, api.answer, method, body)
+                    return json_response(await text)
             finally:
                 waiting -= 1
 
     static = StaticFiles(directory=str(files(__package__) / "static"), html=True)
     app = Starlette(
         routes=[
-            # In a mount of its own: else the files answer what is no POST.
+            # A mount of its own, so that the files do not answer GET requests.
             Mount("/api", routes=[Route("/{method}", answer, methods=["POST"])]),
             Mount("/", static),
         ],
@@ -164,4 +161,4 @@ def explore_app(api: Api, options: ExploreOptions) -> ASGIApp:
             HTTPException: _refuse_route,
         },
     )
-    return Guard(app, names_of_machine(options.host), _HEADERS)
+    return Guard(app, names_for(options.host, ()) or (), _HEADERS)

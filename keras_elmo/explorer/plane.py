@@ -12,20 +12,19 @@ from keras_elmo.words.clusters import Clusters, principal
 # UMAP needs some neighbours.
 _FEWEST_OF_UMAP = 9
 _CONTEXT_WORDS = 4
-# A word with more than this share of the sentences of the commonest token is no word
-# of content.
+# Function words are in more sentences than this share of the commonest token's.
 _COMMON = 0.01
 
 
 class WordMap:
     """A word's occurrences as points of a plane for each layer.
 
-    The planes are those of the two first principal components, all on one scale, so
-    that points that are near each other in a layer look so; or those of UMAP, each on
-    its own scale. Each plane is turned to lie like the plane of the layer above.
+    The axes are the two first principal components, all layers on one scale, so that
+    points that are near each other in a layer look so; or UMAP's, each layer on its own
+    scale. Each plane is turned to match the plane of the layer above.
 
-    Vectors `(layers, points, units)`, and traits `(points, units)`, by which the
-    clusters are made, have length 1.
+    Vectors `(layers, points, units)` and traits `(points, units)`, which decide the
+    clusters, have length 1.
 
     Attributes:
         points: `(layers, points, 2)`, within -1 and 1.
@@ -35,7 +34,7 @@ class WordMap:
     def __init__(
         self, vectors: np.ndarray, traits: np.ndarray, umap: bool = False
     ) -> None:
-        # A copy, for a view would keep the other layers, too.
+        # A copy, because a view would keep the other layers in memory, too.
         self._top = vectors[-1].copy()
         self._clusters = Clusters(traits)
         self.labels = self._clusters.labels
@@ -57,7 +56,7 @@ class WordMap:
     def place(self, vectors: np.ndarray, trait: np.ndarray) -> tuple[np.ndarray, int]:
         """Returns the points `(layers, 2)` of one more occurrence, and its cluster.
 
-        One that lies beyond the others is on the edge of the plane.
+        A point beyond the others is put on the edge of the plane.
         """
         label = self._clusters.nearest(trait)
         if not len(self.labels):
@@ -72,7 +71,7 @@ class WordMap:
         return (vectors - self._means[:, np.newaxis]) @ self._bases
 
     def _finished(self, planes: np.ndarray) -> np.ndarray:
-        # Equal vectors: without this, rounding errors look like a cloud.
+        # Otherwise the rounding errors of equal vectors look like a cloud.
         return np.round(planes @ self._turns / self._scale, 4)
 
 
@@ -95,7 +94,7 @@ def _umap_planes(vectors: np.ndarray) -> np.ndarray:
 
 
 def _turn(points: np.ndarray, towards: np.ndarray) -> np.ndarray:
-    """Returns the turn or mirroring that brings points near others (Procrustes)."""
+    """Returns the rotation or mirroring that moves points near others (Procrustes)."""
     left, _, right = np.linalg.svd(points.T @ towards)
     return left @ right
 
@@ -106,14 +105,14 @@ def context_words(
     forms: Set[str],
     num_sentences: Mapping[str, int],
 ) -> list[list[str]]:
-    """Returns the words that tell each cluster's sentences from the others'.
+    """Returns the words that set each cluster's sentences apart from the rest.
 
-    They are rare in the text, as words of content are. `forms` are the word itself,
-    which is left out; `num_sentences` is how many sentences of the text have a word.
+    They are rare in the text, as content words are. `forms` are the forms of the word
+    itself, which is left out; `num_sentences` is the number of sentences by word.
     """
     inside = [Counter[str]() for _ in range(int(labels.max(initial=0)) + 1)]
     for sentence, label in zip(sentences, labels.tolist(), strict=True):
-        # The first character alone: a vowel sign within a word is no letter.
+        # The first character decides: vowel signs within a word are not letters.
         folded = {token.casefold() for token in sentence if token[:1].isalpha()}
         inside[label].update(folded - forms)
     sizes = np.bincount(labels, minlength=len(inside)).tolist()

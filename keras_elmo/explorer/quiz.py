@@ -1,4 +1,4 @@
-"""Questions about the senses of a text's words, and what the model answers."""
+"""Questions about the senses of words, and the model's answers."""
 
 import functools
 import random
@@ -10,18 +10,17 @@ import numpy as np
 from keras_elmo.explorer.explored_text import ExploredText
 from keras_elmo.words.token_vectors import Place, normalize
 
-# Of a sense, so that the model knows it without the question.
+# Sentences of a sense, so that the model knows it without the question.
 _FEWEST = 4
 _SEED = 0
 _KEPT_WORDS = 64
 
 
 class Quiz:
-    """Asks in which sense a word is meant, once for each sentence with a known sense.
+    """Asks for the sense of a word, once for each sentence with a known sense.
 
-    The model's answer is the sense whose other sentences are nearest: by the cosine of
-    their mean to the question, of what the model knows about the word's place without
-    the word.
+    The model's answer is the sense whose other sentences are nearest to the question:
+    by the cosine between their mean context vector and the question's.
     """
 
     def __init__(self, text: ExploredText) -> None:
@@ -37,20 +36,20 @@ class Quiz:
             for place in senses
         ]
         random.Random(_SEED).shuffle(self._questions)
-        self._vectors = functools.lru_cache(_KEPT_WORDS)(self._vectors_of)
+        self._vectors = functools.lru_cache(_KEPT_WORDS)(self._read_vectors)
 
     def __len__(self) -> int:
         """Returns the number of questions."""
         return len(self._questions)
 
     def question(self, number: int) -> dict[str, Any]:
-        """Returns a question, its answer and the model's; after the last the first."""
+        """Returns a question, its answer and the model's; numbers wrap around."""
         word, place = self._questions[number % len(self)]
         senses = self._senses[word]
         places, vectors = self._vectors(word)
         own = places.index(place)
-        known = [senses[each] for each in places]
-        # The question itself is in no mean.
+        known = [senses[occurrence] for occurrence in places]
+        # No mean includes the question itself.
         known[own] = ""
         cosines = {
             name: _cosine(vectors[[sense == name for sense in known]], vectors[own])
@@ -72,13 +71,13 @@ class Quiz:
             "nearest": " ".join(places[int(others.argmax())][1]),
         }
 
-    def _vectors_of(self, word: str) -> tuple[list[Place], np.ndarray]:
-        """Returns where a word stands in known senses, and a vector for each place."""
+    def _read_vectors(self, word: str) -> tuple[list[Place], np.ndarray]:
+        """Returns the places where a word has a known sense, and a vector for each."""
         places, vectors = self._text.contexts_at(self._senses[word])
         vectors = normalize(vectors)
         return places, normalize(vectors - vectors.mean(axis=0))
 
 
 def _cosine(vectors: np.ndarray, vector: np.ndarray) -> float:
-    """Returns the cosine of a mean to a vector of length 1."""
+    """Returns the cosine between a mean and a vector of length 1."""
     return float(normalize(vectors.mean(axis=0)) @ vector)

@@ -1,1 +1,1 @@
-"""An exported model behind TensorFlow Serving's two interfaces, REST and gRPC."""
+"""Serves an exported model over the two interfaces of TensorFlow Serving."""

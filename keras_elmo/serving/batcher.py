@@ -11,7 +11,13 @@ from keras_elmo.config import MAX_BYTES
 from keras_elmo.serving import metrics
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.request import PART_TOKENS, Request, compute, compute_in_parts
-from keras_elmo.serving.signatures import LENGTHS, Arrays, ServedModel, ServedSignature
+from keras_elmo.serving.signatures import (
+    LENGTHS,
+    Arrays,
+    ServedModel,
+    ServedSignature,
+    check_padding,
+)
 
 # The longest wait for the clients of the last batch, as a share of its seconds.
 _WAIT_SHARE = 0.15
@@ -21,13 +27,13 @@ Waiting = tuple[Request, "Future[Arrays]"]
 
 
 class Batcher:
-    """Checks requests and computes those of several clients together.
+    """Checks requests and computes them together.
 
-    A request is computed at once if no other is. Those that arrive meanwhile are
+    A request is computed at once if no other is. Requests that arrive meanwhile are
     computed together after it, so batches grow with the load.
 
-    Long requests have a thread of their own, one after the other and in parts, so that
-    the others do not wait for them; both threads share the processor.
+    Long requests have a thread of their own, which computes them one by one and in
+    parts, so that short requests do not wait for them.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -42,7 +48,7 @@ class Batcher:
 
     @property
     def num_batches(self) -> int:
-        """The batches that have been computed."""
+        """Returns the number of batches that have been computed."""
         return self._short.num_batches + self._long.num_batches
 
     async def predict(
@@ -52,7 +58,7 @@ class Batcher:
         inputs: Arrays,
         output_filter: Sequence[str] | None = None,
     ) -> Arrays:
-        """Computes all outputs of a signature, or those named."""
+        """Computes the named outputs of a signature, or all of them."""
         outputs = output_filter or signature.outputs
         if len(set(outputs).intersection(signature.outputs)) != len(outputs):
             raise invalid(
@@ -66,25 +72,22 @@ class Batcher:
                 "The inputs must have as many sentences each",
                 " and ".join(f"{count} of '{name}'" for name, count in counts.items()),
             )
-        limit = self._limits.sentences
-        if sentences > limit:
-            raise invalid(f"A request may have {limit:,} sentences", f"{sentences:,}")
+        if sentences > self._limits.sentences:
+            rule = f"A request may have {self._limits.sentences:,} sentences"
+            raise invalid(rule, f"{sentences:,}")
+        check_padding(inputs)
         with model.in_use():
-            longest = await self._longest(model, signature, inputs, sentences)
-            request = Request(signature, inputs, outputs, sentences, longest, model)
+            longest = await self._longest(signature, inputs, sentences)
+            request = Request(signature, inputs, outputs, sentences, longest)
             return await asyncio.wrap_future(self.submit(request))
 
     async def _longest(
-        self,
-        model: ServedModel,
-        signature: ServedSignature,
-        inputs: Arrays,
-        sentences: int,
+        self, signature: ServedSignature, inputs: Arrays, sentences: int
     ) -> int:
-        """What the longest sentence counts as: tokens, or an upper bound within limits.
+        """Returns the tokens of the longest sentence, or an upper bound within limits.
 
-        A sentence counts as one token at least, as it has boundaries, and as one for
-        each 48 bytes, as the tokenizer reads them all.
+        A sentence counts as at least one token, because it has boundaries, and as one
+        per 48 bytes, because the tokenizer reads them all.
         """
         if signature.token_argument is not None:
             longest = max(x.shape[1] for x in inputs.values() if x.ndim == 2)
@@ -103,13 +106,13 @@ class Batcher:
                     "them",
                     f"a word of {word:,} bytes",
                 )
-        # A string has at most as many tokens as bytes, else the tokenizer counts.
+        # A string has at most as many tokens as bytes. Otherwise the tokenizer counts.
         if sentences * num_bytes <= min(self._limits.tokens, PART_TOKENS):
             return max(1, num_bytes)
         self._limits.check_waiting(len(self))
         self._in_tokenizer += 1
         try:
-            longest = await asyncio.to_thread(_count_longest, model, signature, inputs)
+            longest = await asyncio.to_thread(_count_longest, signature, inputs)
         finally:
             self._in_tokenizer -= 1
         self._check_tokens(sentences, longest)
@@ -134,21 +137,18 @@ class Batcher:
         self._long.close()
 
 
-def _count_longest(
-    model: ServedModel, signature: ServedSignature, inputs: Arrays
-) -> int:
-    """Counts tokens, in a thread that keeps the model; its client may have left."""
-    # Lengths are those of the first of two texts.
-    each = (dict.fromkeys(inputs, strings) for strings in inputs.values())
-    return max(int(signature(x, [LENGTHS])[LENGTHS].max()) for x in each)
+def _count_longest(signature: ServedSignature, inputs: Arrays) -> int:
+    # Pairs return the lengths of their first text, so each text takes its place.
+    texts = (dict.fromkeys(inputs, strings) for strings in inputs.values())
+    return max(int(signature(text, [LENGTHS])[LENGTHS].max()) for text in texts)
 
 
 class _Queue:
     """Requests that wait, and the thread that computes them in batches.
 
-    Clients that were answered together come back one after the other, and the first
-    would be computed alone. So after a batch of several requests the next one waits
-    until as many have arrived, for 15 % of the time that the batch took at most.
+    Clients that were answered together come back one by one, and the first would be
+    computed alone. So after a batch of several requests the thread waits until as many
+    have arrived, but at most for 15 % of the time that the batch took.
     """
 
     def __init__(self, max_tokens: int, name: str) -> None:
@@ -164,7 +164,7 @@ class _Queue:
 
     def __len__(self) -> int:
         with self._changed:
-            # Those of clients that have gone are dropped with the next batch.
+            # The next batch drops the requests of clients that have left.
             return sum(not future.cancelled() for _, future in self._waiting)
 
     def submit(self, request: Request) -> "Future[Arrays]":
@@ -195,7 +195,7 @@ class _Queue:
             self._max_wait = _WAIT_SHARE * (time.monotonic() - began)
 
     def _next_batch(self) -> list[Waiting]:
-        """Waits for requests; takes the first and those that fit beside it."""
+        """Waits for requests; takes the first one and all that fit beside it."""
         with self._changed:
             while True:
                 self._changed.wait_for(lambda: self._waiting or self._closed)
@@ -218,16 +218,16 @@ class _Queue:
                     return batch
 
     def _fits(self, request: Request, batch: list[Request]) -> bool:
-        if not batch:
-            return True
-        if request.is_long:
-            return False
         together = [*batch, request]
         sentences = sum(request.sentences for request in together)
         tokens = sentences * max(request.longest for request in together)
-        signature = batch[0].signature
-        batchable = request.signature is signature and signature.batchable
-        return batchable and tokens <= self._max_tokens
+        signature = together[0].signature
+        return not batch or (
+            not request.is_long
+            and request.signature is signature
+            and signature.batchable
+            and tokens <= self._max_tokens
+        )
 
     def _compute(self, batch: list[Waiting]) -> None:
         request, future = batch[0]
@@ -238,13 +238,13 @@ class _Queue:
                 answers = compute([request for request, _ in batch])
         except Exception as error:
             if len(batch) > 1:
-                # Retry singly so that one bad request fails alone.
+                # One by one, so that a bad request fails alone.
                 for waiting in batch:
                     self._compute([waiting])
             elif future.set_running_or_notify_cancel():
                 future.set_exception(error)
             return
         for (_, future), answer in zip(batch, answers, strict=True):
-            # False if its client has left meanwhile.
+            # False if the client has left meanwhile.
             if future.set_running_or_notify_cancel():
                 future.set_result(answer)

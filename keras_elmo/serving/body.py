@@ -1,4 +1,4 @@
-"""The bodies of requests, with limits for each and for all together."""
+"""Reads the bodies of requests, within limits for each body and for all bodies."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -8,7 +8,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 
-# Of a request's limit, what all requests together may have: 256 MiB by default.
+# All bodies may have this many times the limit of one: 256 MiB by default.
 _TOGETHER = 64
 
 
@@ -21,7 +21,7 @@ class Bodies:
 
     @asynccontextmanager
     async def read(self, request: Request) -> AsyncIterator[bytearray]:
-        """Yields a body, unless it is too large, too slow, or compressed."""
+        """Yields the body of a request that is not too large, slow or compressed."""
         body = bytearray()
         try:
             await self._read(request, body)
@@ -31,7 +31,7 @@ class Bodies:
 
     @contextmanager
     def count(self, body: bytes) -> Iterator[None]:
-        """Counts a body that has been read while the block runs."""
+        """Counts a body that somebody else has read, while the block runs."""
         if len(body) > self._free:
             raise self._full()
         self._free -= len(body)

@@ -23,7 +23,7 @@ _STRING = np.dtype(object)
 
 
 class GraphModel(ServedModel):
-    """A file with the two signatures of an exported SavedModel."""
+    """A file that has the two signatures of an exported SavedModel."""
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)
@@ -40,21 +40,17 @@ class GraphModel(ServedModel):
 
 
 class _Signature(ServedSignature):
-    """Calls the encoder with tokens, or with strings that it splits first."""
+    """Calls a graph with tokens, or with strings, which a tokenizer splits first."""
 
     def __init__(
-        self,
-        session: GraphSession,
-        tokenizer: PlainTokenizer | None = None,
+        self, session: GraphSession, tokenizer: PlainTokenizer | None = None
     ) -> None:
         task = task_of(session.about)
         self._prefixes = task.prefixes if task else ("",)
         arguments = {"strings": Argument(_STRING, 1)}
         if tokenizer is None:
-            arguments = {
-                LENGTHS: Argument(np.dtype("int32"), 1),
-                TOKENS: Argument(_STRING, 2),
-            }
+            lengths = Argument(np.dtype("int32"), 1)
+            arguments = {LENGTHS: lengths, TOKENS: Argument(_STRING, 2)}
         self._session = session
         self._tokenizer = tokenizer
         self._shapes: Shapes = {LENGTHS: ["batch"], **session.answer_shapes()}
@@ -76,7 +72,7 @@ class _Signature(ServedSignature):
         return values | (self._session.answer(texts, asked, width) if asked else {})
 
     def _words(self, inputs: Arrays, prefix: str) -> Batch:
-        """Returns the words of one of the texts, sentence by sentence."""
+        """Returns the words of each sentence of a text."""
         if self._tokenizer is not None:
             return self._tokenizer(inputs[f"{prefix}strings"].tolist())
         tokens, lengths = inputs[f"{prefix}{TOKENS}"], inputs[f"{prefix}{LENGTHS}"]
@@ -84,7 +80,7 @@ class _Signature(ServedSignature):
         return [_tokens(row[: max(length, 0)]) for row, length in rows]
 
     def definition(self) -> dict[str, object]:
-        """Returns what TensorFlow Serving tells of a signature."""
+        """Returns a signature as TensorFlow Serving describes it to clients."""
         kinds = {_STRING: "DT_STRING", np.dtype("int32"): "DT_INT32"}
         types = dict.fromkeys(("tags", "labels"), "DT_STRING") | {LENGTHS: "DT_INT32"}
         return {
@@ -102,7 +98,7 @@ class _Signature(ServedSignature):
 
 
 def _tokens(row: list[bytes]) -> list[bytes]:
-    # The ids of a SavedModel end a sentence at its last token.
+    # A SavedModel, too, ends a sentence at its last token.
     while row and not row[-1]:
         row.pop()
     return row

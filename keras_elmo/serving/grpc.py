@@ -16,11 +16,11 @@ from keras_elmo.serving.batcher import Batcher
 from keras_elmo.serving.body import Bodies
 from keras_elmo.serving.limits import Code, Limits, ServingError, invalid
 from keras_elmo.serving.metrics import count_request
-from keras_elmo.serving.signatures import Argument, Arrays, check_padding, encode
+from keras_elmo.serving.signatures import Argument, Arrays, encode
 from keras_elmo.serving.versions import ModelManager
 
 _SERVICE = "tensorflow.serving.PredictionService"
-# For calls that are being answered when the server stops.
+# How long calls may take that are being answered when the server stops.
 _GRACE_SECONDS = 600
 
 _log = logging.getLogger(__name__)
@@ -31,14 +31,16 @@ def arrays(
     arguments: Mapping[str, Argument],
     max_values: int,
 ) -> Arrays:
-    """Returns an array for each argument; a few bytes can announce any number."""
+    """Returns an array for each argument, of no more values than allowed.
+
+    A few bytes can announce any number of values.
+    """
     if set(tensors) != set(arguments):
         raise invalid(f"The inputs must be {list(arguments)}", sorted(tensors)[:20])
-    found = {
+    return {
         name: _array(tensors[name], argument, f"'{name}'", max_values)
         for name, argument in arguments.items()
     }
-    return check_padding(found)
 
 
 def _array(
@@ -50,10 +52,10 @@ def _array(
     sizes = [dim.size for dim in tensor.tensor_shape.dim]
     if tensor.tensor_shape.unknown_rank or len(sizes) != argument.rank:
         raise invalid(f"{name} must have {argument.rank} axes", f"shape {sizes[:9]}")
-    # No rows of two billion tokens, either: TensorFlow would allocate one.
+    # An axis of size 0 counts as 1: TensorFlow would allocate a row of any length.
     if min(sizes) < 0 or math.prod(max(size, 1) for size in sizes) > max_values:
         raise invalid(f"{name} may have {max_values:,} values", f"shape {sizes}")
-    # TensorFlow would repeat the last value until there are as many as the shape says.
+    # TensorFlow would repeat the last value until the shape is full.
     values = tensor.string_val if dtype == tf.string else tensor.int_val
     count = len(tensor.tensor_content) // argument.dtype.itemsize or len(values)
     if count != math.prod(sizes):
@@ -65,7 +67,7 @@ def _array(
 
 
 class GrpcServer:
-    """Takes a port in the running event loop; answers there when started."""
+    """Takes a port in the running event loop, and answers after `start`."""
 
     def __init__(self, address: str, limits: Limits) -> None:
         self._limits = limits
@@ -75,9 +77,9 @@ class GrpcServer:
             options=[
                 ("grpc.max_receive_message_length", limits.body_bytes),
                 ("grpc.max_send_message_length", -1),
-                # Of a connection; other calls wait at the client.
+                # For each connection. Further calls wait at the client.
                 ("grpc.max_concurrent_streams", limits.waiting),
-                # Otherwise two servers may share a port, unnoticed.
+                # Otherwise two servers could share a port unnoticed.
                 ("grpc.so_reuseport", 0),
             ]
         )
@@ -90,15 +92,15 @@ class GrpcServer:
         """Begins to answer."""
         self._models = models
         self._batcher = batcher
-        # Bytes in and out: grpc calls a body it cannot parse its own failure, and would
-        # write an answer in the event loop.
+        # Bytes in and out: grpc would report a body that it cannot parse as its own
+        # failure, and would write answers in the event loop.
         predict = grpc.unary_unary_rpc_method_handler(self._predict)
         handlers = grpc.method_handlers_generic_handler(_SERVICE, {"Predict": predict})
         self._server.add_generic_rpc_handlers((handlers,))
         await self._server.start()
 
     async def stop(self) -> None:
-        """Takes no more calls and finishes those it has.
+        """Takes no more calls and finishes those that have arrived.
 
         A client that has opened a call has `receive_seconds` to send its request.
         """
@@ -106,12 +108,12 @@ class GrpcServer:
         await asyncio.wait([stopping], timeout=self._limits.receive_seconds)
         if self._calls:
             await asyncio.wait(self._calls)
-        # The other calls have no request yet.
+        # All other calls have no request yet.
         await self._server.stop(None)
         await stopping
 
     async def _predict(self, body: bytes, context: grpc.aio.ServicerContext) -> bytes:
-        # The task of the call, which also sends the answer.
+        # This task also sends the answer.
         if task := asyncio.current_task():
             self._calls.add(task)
             task.add_done_callback(self._calls.discard)

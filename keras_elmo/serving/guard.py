@@ -1,4 +1,4 @@
-"""Keeps the pages of other sites, which a user's browser shows, from a server."""
+"""Keeps pages of other sites, which a user's browser shows, away from a server."""
 
 import functools
 import ipaddress
@@ -9,17 +9,16 @@ from typing import Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from keras_elmo.serving.http import json_response
+from keras_elmo.serving.http import error_response
 
 
 class Guard:
-    """Refuses what a page elsewhere sends, and adds headers to every answer.
+    """Refuses requests from pages of other sites, and adds headers to every answer.
 
-    Such a page may have its own name point here (DNS rebinding), and would then read
-    the answers; the browser says that name in the header Host, which may be one of
-    `names` or any address. It may also send requests as they are, without reading the
-    answers; the browser then says where it is from in the header Origin, which other
-    programs do not send.
+    Such a page may let its own name point to this machine (DNS rebinding) to read the
+    answers. The browser sends that name in the header Host, which may be one of `names`
+    or any address. A page may also send requests without reading the answers. The
+    browser then sends the page's site in the header Origin; other programs do not.
     """
 
     def __init__(
@@ -40,15 +39,12 @@ class Guard:
 
         headers = Headers(scope=scope)
         app: ASGIApp = self._app
-        # Browsers name a host always; some health checks do not.
+        _, _, origin = headers.get("origin", "://localhost").partition("://")
+        # Browsers always send a host; some health checks do not.
         if not self._is_here(headers.get("host", "localhost")):
-            error = b'{"error":"The header Host must name this machine"}'
-            app = json_response(error, 421)
-        elif "origin" in headers:
-            _, _, origin = headers["origin"].partition("://")
-            if not self._is_here(origin):
-                error = b'{"error":"The header Origin must name this machine"}'
-                app = json_response(error, 403)
+            app = error_response(421, "The header Host must name this machine")
+        elif not self._is_here(origin):
+            app = error_response(403, "The header Origin must name this machine")
         await app(scope, receive, send_with_headers if self._headers else send)
 
     def _is_here(self, host: str) -> bool:
@@ -56,20 +52,15 @@ class Guard:
         return name in self._names or _address(name) is not None
 
 
-def names_of_machine(host: str) -> set[str]:
-    """Returns the names that requests to a server at `host` may use."""
-    return {"localhost", host, socket.gethostname()}
-
-
 def names_for(host: str, others: Collection[str] | None) -> set[str] | None:
     """Returns the names that requests to a server at `host` may use besides addresses.
 
-    At an address that other machines reach, they have names that the server does not
-    know: any is allowed (`None`), unless `others` are given.
+    Other machines may know the server by names that it does not know. So if they reach
+    `host`, any name is allowed (`None`), unless `others` are given.
     """
     if others is None and not _is_loopback(host):
         return None
-    return {*names_of_machine(host), *(others or ())}
+    return {"localhost", host, socket.gethostname(), *(others or ())}
 
 
 def _is_loopback(host: str) -> bool:
@@ -79,7 +70,7 @@ def _is_loopback(host: str) -> bool:
 
 def _without_port(host: str) -> str:
     name = host.lower()
-    # An IPv6 address has colons of its own.
+    # An IPv6 address contains colons.
     return name[1:].partition("]")[0] if name[:1] == "[" else name.split(":")[0]
 
 

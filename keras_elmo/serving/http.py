@@ -1,4 +1,4 @@
-"""HTTP with limits: the socket and its connections."""
+"""An HTTP server with limits for slow and greedy clients, on uvicorn."""
 
 import asyncio
 import contextlib
@@ -21,18 +21,18 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from keras_elmo.serving.limits import Code, Limits, ServingError
 
-# Of a request, without its body and the frames of its chunks.
+# Bytes of a request without its body and the frames of its chunks.
 _HEAD_BYTES = 64 * 1024
-# Requests that a client may send before it has an answer.
+# Requests that a client may send before it gets an answer.
 _PIPELINED = 64
-# A frame is a size, two ends of lines, and no extension.
+# A chunk's frame: its size and two line ends, without extensions.
 _FRAME_BYTES = 16
 _IDLE_SECONDS = 60
-# After these the client may still send what nobody reads.
+# After these errors the client may still send what nobody reads.
 _CLOSING = (Code.TOO_SLOW, Code.TOO_LARGE)
-# In the state of a request: a future that is done when its client has left.
+# Names a future in the state of a request, which is done when its client has left.
 _LEFT = "left"
-# Of a process or of the system.
+# The process or the system has no more sockets.
 _NO_SOCKETS = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _SAID_SECONDS = 60
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -41,14 +41,14 @@ _log = logging.getLogger(__name__)
 
 
 def http_server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
-    """Returns a server of an application; ending it is left to the caller."""
+    """Returns a server for an application, which its caller has to end."""
     config = uvicorn.Config(
         app,
         # Typed as a class, and called as any function is.
         http=functools.partial(_Connection, limits),  # type: ignore[arg-type]
         ws="none",
         lifespan="off",
-        # Clients are told what they do wrong; the log is for faults of the server.
+        # Clients get an answer about their mistakes; the log is for the server's.
         log_level="error",
         access_log=False,
         server_header=False,
@@ -59,12 +59,12 @@ def http_server(app: ASGIApp, limits: Limits) -> uvicorn.Server:
 
 
 def first_signal() -> "asyncio.Future[signal.Signals]":
-    """Returns a future of the first signal; a second one ends the process at once."""
+    """Returns a future of the first signal. A second one ends the process at once."""
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[signal.Signals] = loop.create_future()
 
     def end(number: signal.Signals) -> None:
-        # Two signals may be waiting for the loop at once.
+        # Two signals may wait for the loop at the same time.
         if not ended.done():
             ended.set_result(number)
         for handled in _SIGNALS:
@@ -96,7 +96,7 @@ def address(host: str, port: int) -> str:
 
 
 def start_listening(bound: socket.socket) -> tuple[str, int]:
-    """Returns the address, which others can connect to from now on."""
+    """Returns the address, to which clients can connect from now on."""
     host, port = bound.getsockname()[:2]
     try:
         bound.listen()
@@ -106,9 +106,9 @@ def start_listening(bound: socket.socket) -> tuple[str, int]:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which says in a line that it cannot accept connections."""
+    """uvicorn's server, which logs one line when it cannot accept connections."""
 
-    # uvicorn's own would end the process by the signal that it catches.
+    # uvicorn's own method would end the process by the signal that it catches.
     capture_signals = contextlib.nullcontext  # type: ignore[assignment]
     _last_said = -math.inf
 
@@ -122,7 +122,7 @@ class _Server(uvicorn.Server):
         error = context.get("exception")
         if not (isinstance(error, OSError) and error.errno in _NO_SOCKETS):
             loop.default_exception_handler(context)
-        # asyncio says so two thousand times a second.
+        # asyncio reports it two thousand times per second.
         elif loop.time() > self._last_said + _SAID_SECONDS:
             self._last_said = loop.time()
             _log.error("cannot accept connections: %s", error)
@@ -132,7 +132,7 @@ class _Connection(HttpToolsProtocol):
     """uvicorn's connection, with limits for slow clients and for large heads."""
 
     def __init__(self, limits: Limits, **uvicorn_arguments: object) -> None:
-        # Passed on as they are, whatever uvicorn's version gives.
+        # The arguments depend on uvicorn's version.
         super().__init__(**uvicorn_arguments)  # type: ignore[arg-type]
         self._receive_seconds = limits.receive_seconds
         self._max_connections = limits.max_connections
@@ -142,10 +142,10 @@ class _Connection(HttpToolsProtocol):
         self._head_timer: TimerHandle | None = None
         self._answer_timer: TimerHandle | None = None
 
-    # asyncio promises a BaseTransport; uvicorn's own method narrows it as well.
+    # asyncio promises a BaseTransport; uvicorn narrows the type like this, too.
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        # So writing is paused, and the timer runs, while anything is unsent.
+        # Writing is paused, and the timer runs, as long as anything is unsent.
         transport.set_write_buffer_limits(high=0)
         self._left = self.loop.create_future()
         self._await_head()
@@ -172,7 +172,7 @@ class _Connection(HttpToolsProtocol):
         )
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        # Those after a body would be taken for some of the head.
+        # Trailers after a body would be taken for headers.
         if self._in_head:
             super().on_header(name, value)
 
@@ -190,7 +190,7 @@ class _Connection(HttpToolsProtocol):
         super().on_body(body)
 
     def data_received(self, data: bytes) -> None:
-        # The packet that a head begins in may hold the end of another request.
+        # The packet in which a head begins may also hold the end of another request.
         self._head_bytes += len(data)
         super().data_received(data)
         if self._head_bytes > _HEAD_BYTES or self._unanswered > _PIPELINED:
@@ -203,7 +203,7 @@ class _Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._unanswered -= 1
-        # uvicorn's own timer ends with any byte, even of a body that nobody reads.
+        # uvicorn's timer stops at any byte, even in a body that nobody reads.
         is_idle = self.cycle.response_complete and not self._in_head
         if is_idle and not self.transport.is_closing():
             _cancel(self._head_timer)
@@ -226,7 +226,7 @@ class _Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def _refuse(self, status: str, reason: str) -> None:
-        """Answers, unless the request has been answered, and closes."""
+        """Answers, unless an answer has begun, and closes the connection."""
         body = f'{{"error":"{reason}"}}'
         head = (
             f"HTTP/1.1 {status}\r\ncontent-type: application/json\r\n"
@@ -245,7 +245,7 @@ def _cancel(timer: TimerHandle | None) -> None:
 
 @contextlib.contextmanager
 def while_connected(request: Request) -> Iterator[None]:
-    """Cancels what the block awaits when the client leaves."""
+    """Cancels the block when the client leaves."""
     left: asyncio.Future[None] = request.scope["state"][_LEFT]
     task = asyncio.current_task()
 
@@ -273,7 +273,13 @@ async def refuse(request: Request, error: Exception) -> Response:
         # Starlette raises it again, and uvicorn logs it.
         code, message = Code.INTERNAL, "The server failed; see its log"
     headers = {"connection": "close"} if code in _CLOSING else {}
-    return json_response(dumps({"error": message}), code.value, headers)
+    return error_response(code.value, message, headers)
+
+
+def error_response(
+    status: int, message: str, headers: dict[str, str] | None = None
+) -> Response:
+    return json_response(dumps({"error": message}), status, headers)
 
 
 def json_response(

@@ -1,4 +1,4 @@
-"""JSON of a `:predict` request, as TensorFlow Serving's clients send it -> arrays."""
+"""Reads the JSON of a `:predict` request, as TensorFlow Serving's clients send it."""
 
 import base64
 import binascii
@@ -9,7 +9,7 @@ import numpy as np
 import orjson
 
 from keras_elmo.serving.limits import invalid, shown
-from keras_elmo.serving.signatures import Argument, Arrays, check_padding
+from keras_elmo.serving.signatures import Argument, Arrays
 
 _INT32 = range(-(2**31), 2**31)
 
@@ -17,9 +17,9 @@ _INT32 = range(-(2**31), 2**31)
 class JsonRequest(NamedTuple):
     """The body of a `:predict` request."""
 
-    # "" if the body names none.
+    # Empty if the body names no signature.
     signature_name: str
-    # Whether it has `instances`, a list of rows, rather than `inputs`, a list for each
+    # Whether the body has `instances`, a list of rows, or `inputs`, a list for each
     # argument. The answer has the same form.
     by_row: bool
     value: Any
@@ -68,11 +68,10 @@ class JsonRequest(NamedTuple):
             columns = {name: [row[name] for row in rows] for name in arguments}
         else:
             columns = _check_keys(value, arguments, "'inputs'")
-        arrays = {
+        return {
             name: _array(columns[name], argument, f"'{name}'")
             for name, argument in arguments.items()
         }
-        return check_padding(arrays)
 
 
 def _check_keys(
@@ -92,7 +91,7 @@ def _array(value: object, argument: Argument, where: str) -> np.ndarray:
     if argument.rank == 1:
         return np.array([convert(leaf, where) for leaf in value], argument.dtype)
     width = len(value[0]) if value and isinstance(value[0], list) else 0
-    # All rows first: one long row beside many short ones would be a large array.
+    # Checked first: an array with one long row and many short ones would be large.
     for place, row in enumerate(value):
         if not isinstance(row, list) or len(row) != width:
             raise invalid(
@@ -120,17 +119,16 @@ def _string(leaf: object, where: str) -> bytes:
 
 
 def _int32(leaf: object, where: str) -> int:
-    # A bool is an int in Python, too.
+    # In Python, a bool is an int, too.
     if type(leaf) is not int or leaf not in _INT32:
         raise invalid(f"{where} must hold 32-bit integers", shown(leaf))
     return leaf
 
 
 def _base64(value: object) -> str | None:
-    """The text of `{"b64": text}`; `None` if the value is anything else."""
+    """Returns the text of `{"b64": text}`, or `None` for any other value."""
     if isinstance(value, dict) and value.keys() == {"b64"}:
-        text = value["b64"]
-        return text if isinstance(text, str) else None
+        return value["b64"] if isinstance(value["b64"], str) else None
     return None
 
 

@@ -1,4 +1,4 @@
-"""What a request may take of the server, and the error that refuses one."""
+"""Options and limits of the servers, and the error that refuses a request."""
 
 import contextlib
 import dataclasses
@@ -9,9 +9,9 @@ from enum import Enum
 
 from keras_elmo.utils.options import check_options, option
 
-# Open files beside connections over REST: libraries, gRPC, versions that are loaded.
+# Open files besides REST connections: libraries, gRPC, versions that are loaded.
 _OTHER_FILES = 200
-# Characters of a value that an error shows, and of a whole error.
+# Characters of a value in an error, and of the whole error.
 _SHOWN = 60
 _MESSAGE = 1_000
 
@@ -21,7 +21,7 @@ class Code(Enum):
 
     INVALID_ARGUMENT = 400
     NOT_FOUND = 404
-    # These two are of HTTP alone.
+    # gRPC does not use these two.
     TOO_SLOW = 408
     TOO_LARGE = 413
     CANCELLED = 499
@@ -30,22 +30,22 @@ class Code(Enum):
 
 
 class ServingError(Exception):
-    """A request is refused; the code and the message say why."""
+    """Refuses a request; the code and the message say why."""
 
     def __init__(self, code: Code, message: str) -> None:
-        # A request may have names of any length.
+        # The message may quote names of any length.
         super().__init__(message[:_MESSAGE])
         self.code = code
 
 
 def invalid(rule: str, received: object = None) -> ServingError:
-    """Returns the error of a request that breaks a rule."""
+    """Returns the error for a request that breaks a rule."""
     message = rule if received is None else f"{rule}. Received: {received}"
     return ServingError(Code.INVALID_ARGUMENT, message)
 
 
 def shown(value: object) -> str:
-    """Shows a value of JSON in an error, briefly however large or deep it is."""
+    """Returns a JSON value for an error: briefly, however large or deep it is."""
     if isinstance(value, list):
         return f"a list of {len(value):,}"
     if isinstance(value, dict):
@@ -61,7 +61,7 @@ _LIMITS = "limits"
 
 @dataclasses.dataclass(frozen=True)
 class ServeOptions:
-    """Where a model is served, and under which name."""
+    """Name and address of a served model."""
 
     name: str | None = option(
         None,
@@ -96,17 +96,17 @@ class ServeOptions:
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What one request, and all waiting requests together, may take of the server.
+    """Limits for one request, and for all waiting requests together.
 
-    Memory and time depend on the tokens with their padding: sentences times the longest
-    one.
+    Memory and time depend on the tokens with their padding: the number of sentences
+    times the length of the longest.
     """
 
     body_bytes: int = option(
         4 * 2**20,
         "Bytes of the body of a request.",
         _LIMITS,
-        # The greatest that gRPC takes.
+        # gRPC takes no more.
         most=2**31 - 1,
         flag="--max-body-bytes",
     )
@@ -144,7 +144,7 @@ class Limits:
 
     @property
     def max_connections(self) -> int:
-        """`connections`, or what the limit of open files leaves beside other files."""
+        """`connections`, or fewer where the system limits open files."""
         files = math.inf
         with contextlib.suppress(ImportError):
             # Not on Windows.
@@ -155,9 +155,30 @@ class Limits:
         return int(min(self.connections, max(files / 2, files - _OTHER_FILES)))
 
     def check_waiting(self, count: int) -> None:
-        """Refuses a request, a `ServingError`, if too many wait already."""
+        """Raises a `ServingError` if too many requests wait already."""
         if count >= self.waiting:
             raise ServingError(
                 Code.UNAVAILABLE,
                 f"{self.waiting} requests wait already; try again later",
             )
+
+
+@dataclasses.dataclass(frozen=True)
+class ExploreOptions(Limits):
+    """Address of the explorer's page, and limits for its requests."""
+
+    sentences: int = option(
+        5000,
+        "Sentences to read from the text; each word takes a few kB of memory.",
+        _LIMITS,
+        flag="--max-sentences",
+    )
+    tokens: int = option(
+        300, "Tokens of a sentence in a request.", _LIMITS, flag="--max-tokens"
+    )
+    host: str = option(
+        ServeOptions.host, "Address to listen at.", "address", metavar="HOST"
+    )
+    port: int = option(
+        8502, "Port; 0 picks a free one.", "address", positive=False, most=65_535
+    )

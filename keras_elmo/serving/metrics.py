@@ -33,7 +33,7 @@ MODEL_VERSION = Gauge("keras_elmo_model_version", "Version that is served")
 
 @contextmanager
 def count_request(api: str) -> Iterator[None]:
-    """Counts the request answered in the block; `api` is "REST" or "GRPC"."""
+    """Counts the request that the block answers; `api` is "REST" or "GRPC"."""
     began = time.perf_counter()
     status = Code.INTERNAL.name
     try:

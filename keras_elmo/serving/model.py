@@ -1,4 +1,4 @@
-"""An exported SavedModel, loaded and ready to be called."""
+"""An exported SavedModel, served by TensorFlow."""
 
 import os
 import re
@@ -31,14 +31,17 @@ _LAYER = re.compile(r"lstm_outputs(\d+)")
 
 
 class Signature(ServedSignature):
-    """Calls a signature with NumPy arrays and computes only the outputs asked for.
+    """Calls a signature with NumPy arrays and computes only the requested outputs.
 
-    Sentence lengths need only the tokenizer, words take a quarter of the time, the
-    lower layers more than half of it: each of these has its own pruned graph. The
-    loaded SavedModel has to outlive it.
+    Sentence lengths need only the tokenizer, words take a quarter of the time, and the
+    lower layers more than half of it, so each of these has its own pruned graph. The
+    function does not keep its variables, so the signature keeps the `loaded` model.
     """
 
-    def __init__(self, function: ConcreteFunction, batchable: bool = True) -> None:
+    def __init__(
+        self, function: ConcreteFunction, loaded: object, batchable: bool = True
+    ) -> None:
+        self._loaded = loaded
         _, specs = function.structured_input_signature
         arguments = {
             name: Argument(np.dtype(spec.dtype.as_numpy_dtype), spec.shape.rank)
@@ -62,7 +65,7 @@ class Signature(ServedSignature):
         }
 
     def warm_up(self) -> None:
-        """Calls every graph once: the first call takes a second, to optimise it."""
+        """Calls every graph once, because the first call takes a second longer."""
         sentence = {
             name: np.full([1] * rank, b"word" if dtype.kind == "O" else 1, dtype)
             for name, (dtype, rank) in self.arguments.items()
@@ -82,17 +85,17 @@ class Signature(ServedSignature):
 def _nested_outputs(
     outputs: Iterable[str], lengths_alone: bool
 ) -> list[frozenset[str]]:
-    """Nested sets of outputs, from the cheapest to all of them."""
+    """Returns nested sets of outputs, from the cheapest to all outputs."""
     layers = sorted(
         filter(_LAYER.fullmatch, outputs),
         key=lambda name: int(name.removeprefix("lstm_outputs")),
     )
     sets = [frozenset([LENGTHS])] if lengths_alone else []
-    # A tagger's probabilities take two loops more.
+    # A tagger's probabilities take two more loops.
     first = _WORDS if _WORDS in outputs else _TAGS
     if first in outputs:
         sets.append(frozenset([LENGTHS, first]))
-    # The mix needs the last layer, too.
+    # The set with the last layer has the mix, too.
     sets += [sets[-1].union(layers[: k + 1]) for k in range(len(layers) - 1)]
     return [*sets, frozenset(outputs)]
 
@@ -107,17 +110,17 @@ class Model(ServedModel):
         with reading(path, "cannot be loaded"):
             self.signature_defs = _signature_defs(path)
             self.loaded = tf.saved_model.load(os.fspath(path))
-            # Layer normalisation takes the mean over the whole batch.
+            # Layer normalisation depends on the whole batch.
             batchable = not about["layer_norm"]
             signatures = {
-                name: Signature(function, batchable)
+                name: Signature(function, self.loaded, batchable)
                 for name, function in self.loaded.signatures.items()
                 if name != DEFAULT
             }
             for signature in signatures.values():
                 signature.warm_up()
             if DEFAULT in self.loaded.signatures:
-                # The same function, for requests that name no signature.
+                # Requests that name no signature get the same function.
                 default = "default" if "default" in signatures else "tokens"
                 signatures[DEFAULT] = signatures[default]
             self.signatures = signatures
@@ -125,7 +128,7 @@ class Model(ServedModel):
 
 def _signature_defs(path: str | os.PathLike[str]) -> dict[str, object]:
     graph = os.path.join(path, "saved_model.pb")
-    # Opening a pipe would block.
+    # Opening a pipe would wait.
     if not os.path.isfile(graph):
         raise ValueError("there is no saved_model.pb")
     with open(graph, "rb") as file:

@@ -1,4 +1,4 @@
-"""What one client asks for, alone or together with other clients."""
+"""Requests of clients, computed alone, in parts, or with other requests."""
 
 from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import CancelledError
@@ -6,27 +6,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.serving.signatures import (
-    LENGTHS,
-    Arrays,
-    ServedModel,
-    ServedSignature,
-)
+from keras_elmo.serving.signatures import LENGTHS, Arrays, ServedSignature
 
-# Tokens, padding included, beyond which a request is long, and those of its parts.
+# A request with more tokens, padding included, is long. No part has more.
 PART_TOKENS = 2_048
 
 
 class Request(NamedTuple):
-    """What one client asks for.
+    """A request of one client.
 
     Attributes:
-        signature: what computes it.
+        signature: computes the outputs.
         inputs: arrays by their names.
-        outputs: names.
-        sentences: their number.
-        longest: no sentence counts as more tokens.
-        model: has to outlive the signature.
+        outputs: names of the outputs to return.
+        sentences: number of sentences.
+        longest: upper bound on the tokens of a sentence.
     """
 
     signature: ServedSignature
@@ -34,11 +28,10 @@ class Request(NamedTuple):
     outputs: Collection[str]
     sentences: int
     longest: int
-    model: ServedModel | None = None
 
     @property
     def is_long(self) -> bool:
-        """Whether it takes too long for others to wait for it."""
+        """Whether other requests would wait too long for this one."""
         return self.sentences * self.longest > PART_TOKENS
 
     def parts(self) -> "list[Request]":
@@ -56,7 +49,7 @@ class Request(NamedTuple):
 
 
 def compute(requests: Sequence[Request]) -> list[Arrays]:
-    """Computes requests of one signature together, each padded as if it were alone."""
+    """Computes requests of one signature, each padded as if it were alone."""
     signature = requests[0].signature
     names = {name for request in requests for name in request.outputs}
     inputs = {
@@ -73,15 +66,13 @@ def compute(requests: Sequence[Request]) -> list[Arrays]:
             longest = outputs[LENGTHS][rows].max(initial=0)
         else:
             longest = request.inputs[signature.token_argument].shape[1]
-        answer = {name: outputs[name][rows] for name in request.outputs}
-        answers.append(
-            {
-                name: np.ascontiguousarray(
-                    rows[:, :longest] if name in signature.token_outputs else rows
-                )
-                for name, rows in answer.items()
-            }
-        )
+        answer = {}
+        for name in request.outputs:
+            part = outputs[name][rows]
+            if name in signature.token_outputs:
+                part = part[:, :longest]
+            answer[name] = np.ascontiguousarray(part)
+        answers.append(answer)
     return answers
 
 

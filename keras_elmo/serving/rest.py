@@ -1,16 +1,16 @@
 """TensorFlow Serving's REST interface, as an ASGI application."""
 
 import re
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.applications import Starlette
-from starlette.convertors import CONVERTOR_TYPES, IntegerConvertor, StringConvertor
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from keras_elmo.serving.batcher import Batcher
 from keras_elmo.serving.body import Bodies
@@ -21,7 +21,10 @@ from keras_elmo.serving.metrics import count_request
 from keras_elmo.serving.signatures import NUMBERS_AT_ONCE, Arrays, encode
 from keras_elmo.serving.versions import ModelManager
 
-Endpoint = Callable[[Request], Awaitable[Response]]
+# Arguments of `ModelManager.find` and `ModelManager.status`.
+Version: TypeAlias = dict[str, Any]
+
+_MODEL = "/v1/models/(?P<name>[^/:]+)(/versions/(?P<version>[0-9]{1,19}))?"
 
 
 def rest_app(
@@ -34,10 +37,10 @@ def rest_app(
 
     bodies = Bodies(limits)
 
-    async def predict(request: Request) -> Response:
+    async def predict(request: Request, version: Version) -> Response:
         with count_request("REST"):
             async with bodies.read(request) as body:
-                model = models.find(**request.path_params)
+                model = models.find(**version)
                 asked = JsonRequest.parse(body)
                 signature = model.signature(asked.signature_name)
                 inputs = asked.arrays(signature.arguments)
@@ -48,73 +51,67 @@ def rest_app(
                     )
                     return json_response(await encode(outputs, write))
 
-    def status(request: Request) -> Response:
-        status = models.status(**request.path_params)
-        return json_response(dumps({"model_version_status": status}))
+    def status(name: str, version: int | None) -> Response:
+        states = models.status(name, version)
+        return json_response(dumps({"model_version_status": states}))
 
-    def metadata(request: Request) -> Response:
-        model = models.find(**request.path_params)
-        version = str(model.version)
-        spec = {"name": models.name, "signature_name": "", "version": version}
+    def metadata(name: str, version: int | None) -> Response:
+        model = models.find(name, version)
+        number = str(model.version)
+        spec = {"name": models.name, "signature_name": "", "version": number}
         definitions = {"signature_def": {"signature_def": model.signature_defs}}
         return json_response(dumps({"model_spec": spec, "metadata": definitions}))
 
-    def readyz(request: Request) -> Response:
+    def readyz() -> Response:
         return Response("ready\n") if is_ready() else Response("stopping\n", 503)
 
-    def no_route(request: Request) -> Response:
-        what = f"{request.method} {request.scope['path']}"
-        if request.scope["path"].startswith("/v1/"):
-            raise invalid(f"Malformed request: {what}")
-        raise ServingError(Code.NOT_FOUND, f"Not found: {what}")
+    def metrics() -> Response:
+        return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)
 
-    def after_body(answer: Callable[[Request], Response]) -> Endpoint:
-        """Reads the body before answering, so that none arrives afterwards."""
-
-        async def endpoint(request: Request) -> Response:
-            async with bodies.read(request):
-                return answer(request)
-
-        return endpoint
-
-    lookups: dict[str, Callable[[Request], Response]] = {
-        "/healthz": lambda request: Response("ok\n"),
+    lookups: dict[str, Callable[..., Response]] = {
+        "/healthz": lambda: Response("ok\n"),
         "/readyz": readyz,
-        "/monitoring/prometheus/metrics": lambda request: Response(
-            generate_latest(), media_type=CONTENT_TYPE_LATEST
-        ),
+        "/monitoring/prometheus/metrics": metrics,
+        _MODEL: status,
+        f"{_MODEL}/metadata": metadata,
     }
-    routes = []
-    name = "/v1/models/{name:model_name}"
-    for path in (name, name + "/versions/{version:version}"):
-        lookups |= {path: status, path + "/metadata": metadata}
-        routes.append(_Route(path + ":predict", predict, "POST"))
-    routes += [_Route(path, after_body(answer)) for path, answer in lookups.items()]
-    routes.append(_Route("/{path:path}", after_body(no_route), None))
+
+    async def answer(request: Request) -> Response:
+        method, path = request.method, request.scope["path"]
+        version = _version(f"{_MODEL}:predict", path)
+        if method == "POST" and version is not None:
+            return await predict(request, version)
+        # The body is read before the answer, so that nothing arrives afterwards.
+        async with bodies.read(request):
+            for pattern, look_up in lookups.items():
+                version = _version(pattern, path)
+                if method in ("GET", "HEAD") and version is not None:
+                    return look_up(**version)
+            if path.startswith("/v1/"):
+                raise invalid(f"Malformed request: {method} {path}")
+            raise ServingError(Code.NOT_FOUND, f"Not found: {method} {path}")
+
+    async def route(scope: Scope, receive: Receive, send: Send) -> None:
+        response = await answer(Request(scope, receive))
+        await response(scope, receive, send)
+
     handlers = dict.fromkeys((ServingError, Exception), refuse)
-    return Starlette(routes=routes, exception_handlers=handlers)
+    app = Starlette(exception_handlers=handlers)
+    app.router.default = route
+    return app
 
 
-class _ModelName(StringConvertor):
-    regex = "[^/:]+"
+def _version(pattern: str, path: str) -> Version | None:
+    """Returns the name and the version of a model in a path that matches a pattern.
 
-
-class _Version(IntegerConvertor):
-    regex = "[0-9]{1,19}"
-
-
-CONVERTOR_TYPES |= {"model_name": _ModelName(), "version": _Version()}
-
-
-class _Route(Route):
-    """Ignores the case of the path, as TensorFlow Serving does."""
-
-    def __init__(
-        self, path: str, endpoint: Endpoint, method: str | None = "GET"
-    ) -> None:
-        super().__init__(path, endpoint, methods=method and [method])
-        self.methods = self.methods if method else None
-        self.path_regex = re.compile(self.path_regex.pattern, re.IGNORECASE)
+    The case is ignored, as by TensorFlow Serving. Other paths return `None`.
+    """
+    if (matched := re.fullmatch(pattern, path, re.IGNORECASE)) is None:
+        return None
+    version = matched.groupdict()
+    if number := version.get("version"):
+        version["version"] = int(number)
+    return version
 
 
 def encode_outputs(outputs: Arrays, by_row: bool) -> bytes:

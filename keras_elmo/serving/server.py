@@ -1,4 +1,4 @@
-"""The server's process: its ports, its connections, and how it ends."""
+"""Runs the server's process, from taking its ports to its end."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ from keras_elmo.utils.memory import (
 from keras_elmo.utils.types import StrPath
 
 _REFRESH_SECONDS = 1.0
-# Between two returns of freed memory while requests are answered without a rest.
+# Seconds between two returns of freed memory if requests never pause.
 _RETURN_SECONDS = 60.0
 
 _log = logging.getLogger(__name__)
@@ -43,13 +43,13 @@ _log = logging.getLogger(__name__)
 def serve(
     model: StrPath, log: Callable[[str], None], options: ServeOptions, limits: Limits
 ) -> signal.Signals:
-    """Serves a model until SIGINT or SIGTERM, and finishes the requests it has then.
+    """Serves a model until SIGINT or SIGTERM, then finishes all requests it has.
 
-    It is an exported model by its name or path; an .onnx or .tflite file,
-    without gRPC; a .keras file of a tagger or a classifier; or a
-    folder of exported models whose names are numbers: the newest one that loads is
-    served. `log` is called with a sentence when the server is ready and when the
-    version changes. Returns the signal that ended it.
+    The model is the name or path of an exported model; an .onnx or .tflite file, which
+    has no gRPC; a .keras file of a tagger or a classifier; or a folder of exported
+    models with numbers as names, of which the newest one that loads is served. `log` is
+    called with a sentence when the server is ready and when the version changes.
+    Returns the signal that ended the server.
     """
     share_freed_memory()
     host = options.host
@@ -57,7 +57,7 @@ def serve(
     if not options.name:
         for suffix in (ONNX_SUFFIX, LITERT_SUFFIX, KERAS_SUFFIX):
             name = name.removesuffix(suffix)
-    # A folder of versions is no model by itself.
+    # A folder of versions is not a model itself.
     folder = model
     if not numbered_folders(Path(model)):
         folder = open_model(model, kinds=SERVED).path
@@ -65,18 +65,17 @@ def serve(
         raise ValueError(
             f"{called('name')} must have no '/' or ':'. {received(name=name)}"
         )
-    grpc_address = None
-    # Ports first, for loading takes long. (Of two servers that start at once, one
-    # fails only when it listens.)
+    has_grpc = not needs_no_keras(folder)
+    # Ports are taken first, because loading takes long. (If two servers start at the
+    # same time, one fails only when it listens.)
     with bound_socket(host, options.port) as listening:
-        with contextlib.ExitStack() as until_loaded:
-            if not needs_no_keras(folder):
-                grpc_address = address(host, options.grpc_port)
-                # gRPC would say in the log, too, that the port is not free.
-                until_loaded.enter_context(bound_socket(host, options.grpc_port))
-            # In this thread, which Ctrl-C interrupts.
+        # Until gRPC takes its port, which would also log that the port is taken.
+        rpc = bound_socket(host, options.grpc_port)
+        with rpc if has_grpc else contextlib.nullcontext():
+            # Ctrl-C interrupts this thread.
             models = ModelManager(folder, name, log)
         freeze_garbage()
+        grpc_address = address(host, options.grpc_port) if has_grpc else None
         names = names_for(host, options.allow_hosts)
         return asyncio.run(_run(models, listening, grpc_address, limits, names, log))
 
@@ -91,7 +90,7 @@ async def _run(
 ) -> signal.Signals:
     rpc = None
     if grpc_address:
-        # Its messages are TensorFlow's.
+        # It imports TensorFlow, whose messages it uses.
         from keras_elmo.serving.grpc import GrpcServer
 
         rpc = GrpcServer(grpc_address, limits)
@@ -120,7 +119,7 @@ async def _run(
 
 
 async def _refresh(models: ModelManager, batcher: Batcher) -> None:
-    """Looks for new versions and frees memory while requests are answered."""
+    """Looks for new versions, and returns freed memory, while requests are answered."""
     clock = asyncio.get_running_loop().time
     num_batches = returned_batches = 0
     returned = clock()
@@ -131,13 +130,13 @@ async def _refresh(models: ModelManager, batcher: Batcher) -> None:
             await asyncio.to_thread(models.refresh)
             is_at_rest = batcher.num_batches == num_batches
             num_batches = batcher.num_batches
-            # Each page that is returned has to be mapped again by the next batch.
+            # The next batch has to map every returned page again.
             is_due = is_at_rest or clock() > returned + _RETURN_SECONDS
             if is_due and returned_batches != num_batches:
                 returned_batches, returned = num_batches, clock()
                 await asyncio.to_thread(return_freed_memory)
         except Exception as error:
-            # Whatever is in the folder, the loaded model is served.
+            # The loaded model is served, whatever is wrong in the folder.
             if repr(error) != said:
                 said = repr(error)
                 _log.exception("looking for another version")

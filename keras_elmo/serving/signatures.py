@@ -1,4 +1,4 @@
-"""What is served: a model, of whatever kind, and its signatures."""
+"""A model that is served, of any kind, and its signatures."""
 
 import asyncio
 import threading
@@ -14,11 +14,11 @@ from keras_elmo.text.splitting import FirstText
 
 Arrays = dict[str, np.ndarray]
 
-# It takes about a millisecond to write these.
+# Writing these takes about a millisecond.
 NUMBERS_AT_ONCE = 16_384
 
 TOKENS, LENGTHS = "tokens", "sequence_len"
-# The signature of requests that name none.
+# The signature of requests that do not name one.
 DEFAULT = "serving_default"
 
 
@@ -29,21 +29,18 @@ async def encode(outputs: Arrays, write: Callable[[Arrays], bytes]) -> bytes:
     return await asyncio.to_thread(write, outputs)
 
 
-def check_padding(inputs: Arrays) -> Arrays:
-    """Returns the inputs, unless a sentence is longer than its row, or has a gap.
+def check_padding(inputs: Arrays) -> None:
+    """Raises if a sentence is longer than its row, or has a gap.
 
     A gap is an empty string before a word.
     """
     for prefix in PREFIXES:
         name = f"{prefix}{TOKENS}"
-        tokens, lengths = inputs.get(name), inputs.get(f"{prefix}{LENGTHS}")
-        # Other numbers of sentences are refused later.
-        if tokens is None or lengths is None or len(tokens) != len(lengths):
+        if name not in inputs:
             continue
+        tokens, lengths = inputs[name], inputs[f"{prefix}{LENGTHS}"]
         width = tokens.shape[1]
-        outside = np.flatnonzero((lengths < 0) | (lengths > width))
-        if outside.size:
-            place = outside[0]
+        for place in np.flatnonzero((lengths < 0) | (lengths > width)):
             raise invalid(
                 f"'{prefix}{LENGTHS}', item {place}: must be from 0 to {width}, the "
                 f"number of '{name}' in a row",
@@ -51,13 +48,11 @@ def check_padding(inputs: Arrays) -> Arrays:
             )
         read = np.arange(width) < lengths[:, np.newaxis]
         filled = (tokens != b"") & read
-        wrong = np.flatnonzero((filled[:, 1:] & ~filled[:, :-1]).any(axis=1))
-        if wrong.size:
+        for place in np.flatnonzero((filled[:, 1:] & ~filled[:, :-1]).any(axis=1)):
             raise invalid(
-                f"'{name}', item {wrong[0]}: must have no empty string before a word; "
+                f"'{name}', item {place}: must have no empty string before a word; "
                 "pad at the end"
             )
-    return inputs
 
 
 class Argument(NamedTuple):
@@ -68,18 +63,18 @@ class Argument(NamedTuple):
 
 
 class ServedSignature:
-    """A function of NumPy arrays; base of what TensorFlow or ONNX Runtime computes.
+    """A function of NumPy arrays, which TensorFlow or ONNX Runtime computes.
 
     Args:
-        batchable: whether a sentence's outputs do not depend on the others of a batch.
-        arguments: by their names.
-        shapes: of the outputs, by their names; an axis of any size is no integer.
+        batchable: whether a sentence's outputs do not depend on the rest of a batch.
+        arguments: the inputs by their names.
+        shapes: shapes of the outputs by their names, with integers for fixed sizes.
 
     Attributes:
-        outputs: their names.
-        token_outputs: the names of those whose second axis is that of tokens.
-        token_argument: an argument of rank 2, whose second axis is that of the outputs;
-            `None` if the model tokenizes strings.
+        outputs: names of the outputs.
+        token_outputs: names of the outputs with an axis of tokens, the second.
+        token_argument: an input with an axis of tokens; `None` if the model splits
+            strings itself.
     """
 
     def __init__(
@@ -109,11 +104,11 @@ class ServedSignature:
         return self._compute(inputs, outputs)
 
     def _compute(self, inputs: Arrays, outputs: Collection[str]) -> Arrays:
-        raise NotImplementedError  # Both kinds have their own.
+        raise NotImplementedError  # Both subclasses have their own.
 
 
 class ServedModel:
-    """One version of a model: its signatures, and what clients are told of them."""
+    """One version of a model: its signatures, and their definitions for clients."""
 
     signatures: Mapping[str, ServedSignature]
     signature_defs: dict[str, object]

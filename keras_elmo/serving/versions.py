@@ -1,4 +1,4 @@
-"""Which version of a model is served: the newest that loads."""
+"""Finds and loads the newest version of a model."""
 
 import contextlib
 import os
@@ -22,9 +22,9 @@ from keras_elmo.utils.memory import freeze_garbage
 
 # The kinds of models that are served.
 SERVED = (ExportedModel, OnnxFile, LiteRtFile, KerasFile)
-# Requests and answers have 63 bits for a version.
+# A version has 63 bits in requests and answers.
 _LAST = 2**63 - 1
-# Of each file: its path, its size, and when it and its permissions changed.
+# Path, size, and times of the last change of content and permissions of each file.
 FileStates = list[tuple[str, int, int, int]]
 Errors = dict[int, Exception]
 
@@ -43,7 +43,7 @@ def load_version(path: Path, version: int) -> ServedModel:
     import keras_elmo.downstream  # noqa: F401
 
     source = KerasFile(path)
-    # Raises if its config is no tagger's.
+    # Raises unless it is a tagger or a classifier.
     source.describe()
     model = source.loaded()
     with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +52,7 @@ def load_version(path: Path, version: int) -> ServedModel:
 
 
 def numbered_folders(folder: Path) -> list[Path]:
-    """Returns the folders in a folder whose names are numbers."""
+    """Returns the folders in a folder that have numbers as names."""
     try:
         folders = [path for path in folder.iterdir() if path.is_dir()]
     except OSError:
@@ -61,11 +61,11 @@ def numbered_folders(folder: Path) -> list[Path]:
 
 
 class ModelManager:
-    """Serves the newest version of a model that loads, and newer ones as they appear.
+    """Serves the newest version that loads, and newer versions as they appear.
 
-    A version is loaded and warmed up before it replaces another, which finishes its
-    requests. One that does not load is skipped until its files change. A model in one
-    piece is version 1. `log` is called with a sentence for each change.
+    A version is loaded and warmed up before it replaces the former one, which finishes
+    its requests. A version that does not load is skipped until its files change. A
+    model without versions is version 1. `log` gets a sentence about each change.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class ModelManager:
         self._log_errors(errors)
 
     def refresh(self) -> None:
-        """Switches to the newest version that loads; for one thread at a time."""
+        """Switches to the newest version that loads. Only one thread may call it."""
         model, errors = self._load_newest(self.model.version)
         self._log_errors(errors)
         if model is None:
@@ -103,11 +103,11 @@ class ModelManager:
         before.wait_until_unused()
         self._set_state(before.version, "END")
         del before
-        # TensorFlow's objects are in cycles, and hold the weights.
+        # TensorFlow's objects hold the weights and form cycles.
         freeze_garbage()
 
     def find(self, name: str, version: int | None = None) -> ServedModel:
-        """Returns the model that a request names."""
+        """Returns the model that a request names, or raises a `ServingError`."""
         model = self.model
         if name != self.name or version not in (None, model.version):
             which = "Latest" if version is None else f"Specific, {version}"
@@ -133,7 +133,7 @@ class ModelManager:
         return named
 
     def _load_newest(self, served: int = -1) -> tuple[ServedModel | None, Errors]:
-        """Loads the newest version that loads, if it is another; returns new errors."""
+        """Returns the newest version that loads, if it is new, and new errors."""
         errors: Errors = {}
         for version, path in self._versions():
             if version == served:
@@ -144,14 +144,14 @@ class ModelManager:
             try:
                 return self._open(version, path), errors
             except Exception as error:
-                # Of whatever kind: else it would be tried again each second.
+                # Any error: otherwise the version would be tried again every second.
                 self._failed[path] = files
                 errors[version] = error
         return None, errors
 
     def _open(self, version: int, path: Path) -> ServedModel:
         if version > _LAST:
-            # Not in the status, either, which no client could read then.
+            # The status does not list it, because no client could read the number.
             raise ValueError(
                 f"{path}: the number of a version must be at most {_LAST:,}"
             )
@@ -165,7 +165,7 @@ class ModelManager:
         return model
 
     def _versions(self) -> list[tuple[int, Path]]:
-        """The versions in the folder, newest first."""
+        """Returns the versions in the folder, newest first."""
         if kind_of(self._folder, SERVED):
             return [(1, self._folder)]
         numbered = numbered_folders(self._folder)
@@ -194,7 +194,7 @@ def _told(error: Exception) -> str:
 def _file_states(folder: Path) -> FileStates:
     states = []
     for path in (folder, *sorted(folder.rglob("*"))):
-        # A file that is removed meanwhile will have changed the next time.
+        # A file that has just been removed counts as a change the next time.
         with contextlib.suppress(OSError):
             stat = path.stat()
             states.append((str(path), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns))

@@ -32,22 +32,6 @@ from keras_elmo.utils.progress import Progress
 # A batch on the devices, and what the other workers are told about it.
 Placed: TypeAlias = tuple[Batch, WorkerStatus]
 
-_DECAY = 0.98
-
-
-class SmoothedMean:
-    """Exponential moving average, bias-corrected (Kingma & Ba 2015, section 3)."""
-
-    def __init__(self) -> None:
-        self._sum = self._weight = 0.0
-
-    def update(self, value: float) -> float:
-        """Adds a value and returns the mean."""
-        self._sum = _DECAY * self._sum + (1 - _DECAY) * value
-        self._weight = _DECAY * self._weight + (1 - _DECAY)
-        return self._sum / self._weight
-
-
 # Reasons to stop, beside the numbers of signals, which are greater than 1.
 _CONTINUE, _END = 0, 1
 
@@ -70,7 +54,6 @@ class TrainingLoop:
 
     def __post_init__(self) -> None:
         self._model, self._state = self.recorder.model, self.recorder.state
-        self._loss = SmoothedMean()
         self._pending = PendingSteps()
         self._progress = 0.0
 
@@ -181,10 +164,8 @@ class TrainingLoop:
 
     def _record(self, steps: list[Step]) -> None:
         for step in steps:
-            self.recorder.add(step)
-            loss = self._loss.update(step.metrics["loss"])
-            perplexity = math.exp(min(loss, 700.0))
-            self._bar.update(0, loss=loss, perplexity=perplexity)
+            loss = self.recorder.add(step)
+            self._bar.update(0, loss=loss, perplexity=math.exp(min(loss, 700.0)))
             self.callbacks.end_step(step)
 
     def _finish_steps(self) -> None:

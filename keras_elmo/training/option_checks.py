@@ -1,8 +1,12 @@
 """Checks of the options of pretraining that concern several of them."""
 
 from numbers import Real
+from typing import TYPE_CHECKING
 
 from keras_elmo.utils.checks import called, check_type, received, refuse
+
+if TYPE_CHECKING:
+    from keras_elmo.training.training_options import TrainingOptions
 
 DTYPES = ("float32", "mixed_bfloat16")
 _REASONS_AGAINST = {
@@ -11,14 +15,10 @@ _REASONS_AGAINST = {
 }
 
 
-def check_schedule(
-    optimizer: object,
-    rate: object,
-    schedule: str | None,
-    steps: int | None,
-    warmup_steps: int,
-) -> None:
+def check_schedule(options: "TrainingOptions") -> None:
     """Raises unless the learning rate, its schedule and the optimizer go together."""
+    optimizer, schedule = options.optimizer, options.schedule
+    rate, warmup_steps = options.learning_rate, options.warmup_steps
     if not isinstance(optimizer, str | None):
         if not hasattr(optimizer, "apply_gradients"):
             check_type(str, "a name or a Keras optimizer", optimizer=optimizer)
@@ -39,13 +39,13 @@ def check_schedule(
         )
     if schedule == "falling":
         return
-    if steps is None:
+    if options.steps is None:
         raise ValueError(
             f"{called('schedule')} cosine needs {called('steps')}, at whose end "
             f"the learning rate is 0. {received(steps=None)}"
         )
-    if not 0 <= warmup_steps < steps:
-        rule = f"at least 0 and below {called('steps')}, {steps}"
+    if not 0 <= warmup_steps < options.steps:
+        rule = f"at least 0 and below {called('steps')}, {options.steps}"
         refuse("warmup_steps", rule, warmup_steps)
 
 

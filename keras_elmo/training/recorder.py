@@ -26,7 +26,7 @@ from keras_elmo.utils.large_variables import blocks_of
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Config
 
-# Weight of a step in the running mean of the loss: a mean of some 100 steps.
+# Least weight of a step in the running mean of the loss: a mean of some 100 steps.
 _MEAN_LOSS_WEIGHT = 0.01
 # A run has diverged if its loss exceeds the running mean by this factor.
 _DIVERGED = 10.0
@@ -114,12 +114,12 @@ class RunState:
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{where}: not the state of a run: {error!r}") from error
 
-    def diverges(self, loss: float) -> bool:
+    def diverges(self, number: int, loss: float) -> bool:
         """Whether a step's loss has diverged; else adds it to the running mean."""
         mean = loss if self.mean_loss is None else self.mean_loss
         if not math.isfinite(loss) or loss > _DIVERGED * mean:
             return True
-        self.mean_loss = mean + _MEAN_LOSS_WEIGHT * (loss - mean)
+        self.mean_loss = mean + max(_MEAN_LOSS_WEIGHT, 1 / number) * (loss - mean)
         return False
 
     def is_measured(self) -> bool:
@@ -235,12 +235,16 @@ class RunRecorder:
         self.state.seconds = monotonic() - self._began
         self.checkpoints.save(self.state.step, self.model, self.state.to_json())
 
-    def add(self, step: Step) -> None:
-        """Adds the metrics of a step, or raises `Diverged` if its loss has."""
+    def add(self, step: Step) -> float:
+        """Adds the metrics of a step, or raises `Diverged` if its loss has.
+
+        Returns the running mean of the loss.
+        """
         loss = step.metrics["loss"]
-        if self.state.diverges(loss):
+        if self.state.diverges(step.number, loss):
             self._diverged(f"the loss of step {step.number:,} is {loss:.4g}")
         self.state.interval.add(step)
+        return float(self.state.mean_loss or 0.0)
 
     def _check_weights(self) -> None:
         """Checks the weights: the update after a finite loss may be infinite."""

@@ -209,6 +209,7 @@ class TrainingOptions:
         "0 to 2^32 - 1.",
         _UPDATES,
         positive=False,
+        most=2**32 - 1,
         fixed=True,
     )
     devices: int | None = option(
@@ -274,8 +275,6 @@ class TrainingOptions:
             check_dtype(self.dtype)
         check_type((ElmoConfig, NoneType), "an ElmoConfig or None", config=self.config)
         check_options(self)
-        if not 0 <= self.seed < 2**32:
-            refuse("seed", f"at least 0 and below {2**32:,}", self.seed)
         size = self.vocabulary_size
         if size is not None and size <= len(SPECIALS):
             refuse("vocabulary_size", f"more than the {len(SPECIALS)} specials", size)
@@ -284,12 +283,6 @@ class TrainingOptions:
                 f"{called('patience')} needs a {called('validation')} text. "
                 + received(patience=self.patience, validation=None)
             )
-        check_schedule(
-            self.optimizer,
-            self.learning_rate,
-            self.schedule,
-            self.steps,
-            self.warmup_steps,
-        )
+        check_schedule(self)
         if self.steps is None and self.minutes is None and self.epochs is None:
             object.__setattr__(self, "epochs", EPOCHS)

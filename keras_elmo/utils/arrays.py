@@ -1,4 +1,4 @@
-"""Files of one array each, in NumPy's format."""
+"""Reads and writes arrays in NumPy's format, one per file."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -11,9 +11,9 @@ from keras_elmo.utils.types import StrPath
 
 
 def map_array(path: StrPath, dtype: np.dtype | str, num_axes: int = 1) -> np.ndarray:
-    """Maps an array of NumPy's format, or raises `ValueError`; nothing is read yet."""
+    """Maps an array without reading it, or raises `ValueError`."""
     with reading(path):
-        # Opening a pipe would block.
+        # Opening a pipe would wait.
         if not os.path.isfile(path):
             raise ValueError("no such file")
         array = np.lib.format.open_memmap(path, mode="r")
@@ -24,7 +24,7 @@ def map_array(path: StrPath, dtype: np.dtype | str, num_axes: int = 1) -> np.nda
 
 
 def write_array(path: StrPath, values: np.ndarray) -> None:
-    """Writes an array whole, or raises `OSError`; `np.save` may not notice that."""
+    """Writes an array or raises `OSError`, where `np.save` may notice nothing."""
     with open(path, "wb") as file:
         write_blocks(file, values.dtype, values.shape, [values])
 
@@ -35,7 +35,7 @@ def write_blocks(
     shape: Sequence[int],
     blocks: Iterable[np.ndarray],
 ) -> None:
-    """Writes one array that comes in blocks, without a copy of all."""
+    """Writes an array that comes in blocks, without a copy of the whole."""
     about = {
         "descr": np.lib.format.dtype_to_descr(np.dtype(dtype)),
         "fortran_order": False,

@@ -1,4 +1,4 @@
-"""Whether the device multiplies bfloat16, and a warning where it does not."""
+"""Tells whether the device multiplies bfloat16, and warns if it does not."""
 
 import re
 import warnings
@@ -7,7 +7,7 @@ from pathlib import Path
 import keras
 from keras import ops
 
-# Linux's names of the instructions, on x86 and on ARM.
+# Names that Linux gives the instructions on x86 and on ARM.
 _INSTRUCTIONS = frozenset({"avx512_bf16", "amx_bf16", "bf16", "svebf16"})
 _CPUINFO = Path("/proc/cpuinfo")
 
@@ -29,7 +29,7 @@ def multiplies_bfloat16(cpuinfo: Path = _CPUINFO) -> bool | None:
 def warn_if_slow(policy: keras.DTypePolicy) -> None:
     """Warns if a dtype policy computes in bfloat16 and the device does not."""
     if policy.compute_dtype == "bfloat16" and multiplies_bfloat16() is False:
-        # The place is the same for all models, so that Python shows it once.
+        # One place for all models, so that Python shows the warning once.
         warnings.warn(
             f"this processor has no instructions for bfloat16: {policy.name} is many "
             "times slower than float32 here",

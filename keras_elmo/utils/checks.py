@@ -1,4 +1,4 @@
-"""What arguments have to be, and messages that name them as their reader does."""
+"""Checks arguments, and names them in messages as their reader does."""
 
 import math
 import numbers
@@ -9,13 +9,13 @@ from contextvars import ContextVar
 from types import MappingProxyType, NoneType
 from typing import Any, NoReturn, TypeGuard
 
-# What the command line calls arguments, by their names in Python.
+# Names of arguments on the command line, by their names in Python.
 FLAGS: ContextVar[Mapping[str, str]] = ContextVar("FLAGS", default=MappingProxyType({}))
-# No model has more; sizes that would exhaust the memory are refused.
+# No model has more. Larger sizes would exhaust the memory.
 MOST_LAYERS = 100
 MOST_UNITS = 1 << 20
 _SHORT = reprlib.Repr()
-# The name of a file is shown whole.
+# Names of files are shown whole.
 _SHORT.maxstring = _SHORT.maxother = 300
 
 
@@ -25,11 +25,11 @@ def called(argument: str) -> str:
 
 
 def received(**arguments: object) -> str:
-    """Returns the last sentence of an error, "Received: steps=0" or "... --steps 0"."""
-    return "Received: " + ", ".join(map(_given, arguments, arguments.values()))
+    """Returns the end of an error: "Received: steps=0", or "Received: --steps 0"."""
+    return "Received: " + ", ".join(map(_as_written, arguments, arguments.values()))
 
 
-def _given(name: str, value: object) -> str:
+def _as_written(name: str, value: object) -> str:
     flag = FLAGS.get().get(name)
     if flag is None:
         return f"{name}={_SHORT.repr(value)}"
@@ -38,9 +38,11 @@ def _given(name: str, value: object) -> str:
     return flag if value is True else f"{flag} {_SHORT.repr(value)}"
 
 
-def refuse(name: str, rule: str, value: object) -> NoReturn:
-    """Raises the `ValueError` of an argument that breaks a rule."""
-    raise ValueError(f"{called(name)} must be {rule}. {received(**{name: value})}")
+def refuse(
+    name: str, rule: str, value: object, error: type[Exception] = ValueError
+) -> NoReturn:
+    """Raises the `ValueError` for an argument that breaks a rule."""
+    raise error(f"{called(name)} must be {rule}. {received(**{name: value})}")
 
 
 def check_positive(**arguments: float | None) -> None:
@@ -70,8 +72,7 @@ def check_type(expected: type | tuple[type, ...], rule: str, **arguments: Any) -
     """Raises a `TypeError` unless every value has a type, which `rule` names."""
     for name, value in arguments.items():
         if not isinstance(value, expected):
-            told = received(**{name: value})
-            raise TypeError(f"{called(name)} must be {rule}. {told}")
+            refuse(name, rule, value, TypeError)
 
 
 def check_boolean(**arguments: Any) -> None:
@@ -90,18 +91,18 @@ def check_optional_path(**arguments: Any) -> None:
 
 
 def is_integer(value: object) -> TypeGuard[int]:
-    """Whether a value is an integer of Python or NumPy, and no boolean."""
+    """Whether a value is an integer of Python or NumPy, but not a boolean."""
     return isinstance(value, numbers.Integral) and not isinstance(value, bool)
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value is a finite real number, and no boolean."""
+    """Whether a value is a finite real number, but not a boolean."""
     if not isinstance(value, numbers.Real) or isinstance(value, bool):
         return False
     try:
         return math.isfinite(value)
     except OverflowError:
-        # An integer that is larger than any float.
+        # An integer larger than any float.
         return False
 
 

@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, and reads JSON strictly."""
+"""Writes files as a whole or not at all, and reads JSON strictly."""
 
 import contextlib
 import errno
@@ -15,7 +15,7 @@ from typing import Any, TextIO
 from keras_elmo.utils.types import StrPath
 
 _PART = ".part"
-# Of an error that names no file, these say that one could not be written.
+# Numbers of errors that name no file, but say that one could not be written.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -23,12 +23,12 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 def replacing(path: StrPath) -> Iterator[str]:
     """Yields a temporary name to write to, which is renamed to `path` at the end.
 
-    A file replaces a file, a folder a folder; a link is followed. Files are synced to
-    the disk before they are renamed, so that a lost machine leaves no empty file. If
-    the block raises, `path` is kept and what was written is removed.
+    A file replaces a file, a folder replaces a folder, and links are followed. Files
+    are synced to the disk before the renaming, so that a crash leaves no empty file. If
+    the block raises, `path` stays and the temporary file is removed.
 
-    A process that is killed between the two renames of a folder leaves the former
-    folder beside it, under a hidden name that ends in `.part.old`. An `OSError` names
+    A folder takes two renamings. A process that is killed between them leaves the
+    former folder under a hidden name that ends in `.part.old`. An `OSError` names
     `path`, or the file within it, as the caller named it.
     """
     name, path = os.fspath(path), os.path.realpath(path)
@@ -39,7 +39,7 @@ def replacing(path: StrPath) -> Iterator[str]:
         yield temporary
         _to_disk(temporary)
         if os.path.isdir(temporary) and os.path.isdir(path):
-            # A folder cannot be renamed to the name of a folder with files.
+            # A folder that has files cannot be replaced by renaming.
             old = f"{temporary}.old"
             os.rename(path, old)
             try:
@@ -51,7 +51,7 @@ def replacing(path: StrPath) -> Iterator[str]:
         else:
             os.replace(temporary, path)
     except Exception as error:
-        if (named := _error_of(name, temporary, error)) is None:
+        if (named := _name_path(name, temporary, error)) is None:
             raise
         raise named from error
     finally:
@@ -66,20 +66,20 @@ def replacing_text(path: StrPath) -> Iterator[TextIO]:
             yield file
 
 
-def _error_of(path: str, temporary: str, error: Exception) -> OSError | None:
-    """Returns an error with `path` for its hidden part; `None` if it names no part."""
+def _name_path(path: str, temporary: str, error: Exception) -> OSError | None:
+    """Returns an error that names `path`, or `None` if it is about another file."""
     if not isinstance(error, OSError) or error.errno is None:
-        # TensorFlow's errors, and some of h5py's, name files in their message alone.
+        # TensorFlow's errors, and some of h5py's, name files only in their messages.
         message = str(error)
         file, separator, reason = message.partition("; ")
         if separator and temporary in file:
-            # TensorFlow's, between its own words.
+            # TensorFlow puts the reason between its own words.
             why = reason.partition(" [Op:")[0]
             return OSError(f"{path}: cannot be written: {why}")
         if temporary in message:
             return OSError(message.replace(temporary, path))
         if message.endswith(" written"):
-            # NumPy's, of an array of which the disk has taken a part.
+            # NumPy, when the disk took only part of an array.
             return OSError(errno.ENOSPC, f"cannot be written: {message}", path)
         return None
     name, reason = error.filename, error.strerror or ""
@@ -103,19 +103,19 @@ def _to_disk(path: str) -> None:
 
 
 def _temporary(path: str) -> str:
-    # Process ids would not do: processes of two machines may write to one folder.
+    # Process ids would not do: two machines may write to one folder.
     folder, name = os.path.split(path)
     return os.path.join(folder, f".{name}.{secrets.token_hex(4)}{_PART}")
 
 
 def is_free(path: StrPath) -> bool:
-    """Whether nothing stands at a path, or an empty folder."""
+    """Whether a path does not exist or is an empty folder."""
     is_empty = os.path.isdir(path) and not os.listdir(path)
     return is_empty or not os.path.exists(path)
 
 
 def check_free(path: StrPath) -> None:
-    """Raises unless a path can be written, and nothing there would be lost."""
+    """Raises unless a path can be written without replacing anything."""
     if not is_free(path):
         raise ValueError(
             f"{os.fspath(path)} exists already; name another, or remove it"
@@ -124,7 +124,7 @@ def check_free(path: StrPath) -> None:
 
 
 def check_parent(path: StrPath) -> None:
-    """Raises `OSError` unless folders and files can be made above a path."""
+    """Raises `OSError` unless files and folders can be made where a path is."""
     parent = os.path.dirname(os.path.realpath(path))
     while not os.path.exists(parent):
         parent = os.path.dirname(parent)
@@ -134,7 +134,7 @@ def check_parent(path: StrPath) -> None:
 
 
 def check_room(path: StrPath, size: int) -> None:
-    """Raises `OSError` if the disk of `path` has no room for a file of `size` bytes."""
+    """Raises `OSError` if the disk has no room for a file of `size` bytes at `path`."""
     path = os.path.realpath(path)
     os.makedirs(os.path.dirname(path), exist_ok=True)
     temporary = _temporary(path)
@@ -151,12 +151,12 @@ def check_room(path: StrPath, size: int) -> None:
 
 
 def is_leftover(name: str) -> bool:
-    """Whether `replacing` yields such names."""
+    """Whether a name is one that `replacing` yields."""
     return name.startswith(".") and name.endswith(_PART)
 
 
 def remove_leftovers(folder: StrPath) -> None:
-    """Removes what a killed process was writing to a folder."""
+    """Removes the files that killed processes were writing to a folder."""
     if not os.path.isdir(folder):
         return
     for name in filter(is_leftover, os.listdir(folder)):
@@ -176,13 +176,13 @@ def file_hash(path: StrPath) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-# The manifest of a run with 100,000 files has 8 MB. Parsed, it takes up to 20 times as
+# The manifest of a run with 100,000 files has 8 MB. Parsed JSON takes up to 20 times as
 # much memory.
 _MAX_JSON_BYTES = 1 << 24
 
 
 def _plain(value: object) -> object:
-    """Returns a number of NumPy as JSON has it."""
+    """Returns a number of NumPy as one of Python."""
     if isinstance(value, Integral):
         return int(value)
     if isinstance(value, Real):
@@ -191,7 +191,7 @@ def _plain(value: object) -> object:
 
 
 def write_json(path: StrPath, value: object) -> None:
-    """Writes a value as indented JSON, unless `read_json_object` would refuse it."""
+    """Writes a value as indented JSON, or raises if it would be too large to read."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=_plain) + "\n"
     if (size := len(text.encode())) > _MAX_JSON_BYTES:
         raise ValueError(
@@ -203,10 +203,10 @@ def write_json(path: StrPath, value: object) -> None:
 
 
 def read_json_object(path: StrPath) -> dict[str, Any]:
-    """Returns the object in a JSON file; a `ValueError` names the file."""
+    """Returns the object in a JSON file; errors name the file."""
     where = os.fspath(path)
     if os.path.exists(where) and not os.path.isfile(where):
-        # Reading a pipe would block.
+        # Reading a pipe would wait.
         raise ValueError(f"{where}: must be a file")
     with open(where, "rb") as file:
         content = file.read(_MAX_JSON_BYTES + 1)
@@ -216,7 +216,7 @@ def read_json_object(path: StrPath) -> dict[str, Any]:
 
 
 def parse_json_object(content: bytes, where: str) -> dict[str, Any]:
-    """Returns the object that bytes of JSON are; a `ValueError` begins with `where`."""
+    """Returns the object in bytes of JSON; errors begin with `where`."""
     try:
         value = json.loads(content, object_pairs_hook=_unique_keys)
     except ValueError as error:
@@ -224,12 +224,12 @@ def parse_json_object(content: bytes, where: str) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError(f"{where}: not valid JSON: nested too deeply") from error
     if not isinstance(value, dict):
-        raise ValueError(f"{where}: must be a JSON object, not {_start_of(value)}")
+        raise ValueError(f"{where}: must be a JSON object, not {_shorten(value)}")
     return value
 
 
 def read_key(value: object, where: str, *keys: str, **fallback: object) -> Any:
-    """Returns what nested keys of JSON lead to, or `default`, or raises an error."""
+    """Returns the value under nested keys, or `default`; without one, it raises."""
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
             if "default" in fallback:
@@ -240,14 +240,14 @@ def read_key(value: object, where: str, *keys: str, **fallback: object) -> Any:
 
 
 def _unique_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuses repeated keys, of which some programs take the first, others the last."""
+    """Refuses repeated keys: some programs read the first, some the last."""
     value = dict(pairs)
     if len(value) < len(pairs):
         ((key, _),) = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {_start_of(key)} comes twice")
+        raise ValueError(f"the key {_shorten(key)} comes twice")
     return value
 
 
-def _start_of(value: object) -> str:
+def _shorten(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 50 else f"{text[:50]} ..."

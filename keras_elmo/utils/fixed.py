@@ -1,4 +1,4 @@
-"""Attributes that are read once, when an object is made."""
+"""Attributes of layers that cannot change after the layer is made."""
 
 import inspect
 from typing import Any, TypeVar
@@ -6,15 +6,15 @@ from typing import Any, TypeVar
 from keras_elmo.utils.checks import check_type
 
 Class = TypeVar("Class", bound=type[Any])
-# Keras applies these whenever they are set.
+# Keras applies these at any time.
 _LIVE = {"self", "kwargs", "trainable", "tokenizer", "dtype", "name"}
 
 
 def fixed_arguments(cls: Class) -> Class:
-    """Refuses to change an attribute named like an argument of the constructor.
+    """Refuses to change attributes that are named like arguments of the constructor.
 
-    The layers inside of a layer are made from it, so a later value would change
-    nothing. An argument whose default is a boolean must be one.
+    Inner layers are made from them, so a later value would change nothing. An argument
+    whose default is a boolean must be a boolean.
     """
     parameters = inspect.signature(cls.__init__).parameters
     names = parameters.keys() - _LIVE

@@ -1,17 +1,16 @@
-"""Notices a process that is a fork of one in which TensorFlow computes."""
+"""Notices that a process is a fork of one in which TensorFlow computes."""
 
 import os
 
-# The process that made the first encoder; its threads are in no fork of it.
+# The process that made the first encoder. Its forks do not have its threads.
 _computing: int | None = None
 
 
 def check_not_forked(backend: str) -> None:
     """Raises a `RuntimeError` where TensorFlow would wait forever.
 
-    Its threads begin with the first variable. A forked process has only the thread that
-    forked it, and waits for the other threads. Other backends do not wait, or warn
-    themselves.
+    Its threads start with the first variable. A forked process has only the thread that
+    forked it, and would wait for the rest. Other backends do not wait, or warn.
     """
     global _computing
     if backend != "tensorflow":

@@ -1,7 +1,7 @@
-"""Uses names that Keras and TensorFlow do not document.
+"""Uses names that Keras and TensorFlow do not document; no other module does.
 
-No other module does. tests/utils/test_keras_private.py lists the names, and checks that
-they are there and do what the package expects.
+tests/utils/test_keras_private.py lists the names and checks that they exist and do what
+the package expects.
 """
 
 import sys
@@ -15,7 +15,7 @@ from keras.src.backend.common import stateless_scope
 
 from keras_elmo.utils.types import Tensor
 
-# Keras's modules that write files for other runtimes; a SavedModel is TensorFlow's own.
+# Keras's modules that write files for runtimes other than TensorFlow.
 _FORMATS = {
     "keras.src.export.litert": "LiteRT",
     "keras.src.export.onnx": "ONNX",
@@ -24,30 +24,30 @@ _FORMATS = {
 
 
 def inner_layers(layer: keras.layers.Layer) -> list[keras.layers.Layer]:
-    """Returns the layers inside of a layer, at any depth."""
+    """Returns the layers inside a layer, at any depth."""
     return list(layer._flatten_layers(include_self=False))
 
 
 def tell_tensorflow(layer: keras.layers.Layer) -> None:
-    """Sets `trainable` of TensorFlow's variables to that of Keras's.
+    """Copies `trainable` from Keras's variables to TensorFlow's.
 
-    A SavedModel stores the former, which Keras leaves as they were created.
+    A SavedModel stores the latter, which Keras never changes.
     """
     if keras.backend.backend() == "tensorflow":
         for weight in layer.weights:
-            # One of each device under a `tf.distribute` strategy.
+            # Under a `tf.distribute` strategy each device has one.
             for variable in getattr(weight._value, "values", [weight._value]):
                 variable._trainable = weight.trainable
 
 
 def take_as_given(layer: keras.layers.Layer) -> None:
-    """Makes Keras pass on lists and NumPy arrays, whose strings it cannot convert."""
+    """Makes Keras pass on lists and arrays of strings, which it cannot convert."""
     layer._convert_input_args = False
     layer._allow_non_tensor_positional_args = True
 
 
 def in_stateless_scope() -> bool:
-    """Whether `keras.StatelessScope` gives variables other values."""
+    """Whether the code runs inside `keras.StatelessScope`."""
     return bool(stateless_scope.in_stateless_scope())
 
 
@@ -56,7 +56,7 @@ _own_format: ContextVar[str | None] = ContextVar("own_format", default=None)
 
 @contextmanager
 def exporting(format: str) -> Iterator[None]:
-    """Makes graphs for another runtime, by its `export_format`, in the block."""
+    """Makes the block write graphs for another runtime, named by `export_format`."""
     token = _own_format.set(format)
     try:
         yield
@@ -65,10 +65,10 @@ def exporting(format: str) -> Iterator[None]:
 
 
 def export_format() -> str | None:
-    """Returns the runtime that `model.export` is writing a file for, if it is.
+    """Returns the runtime for which `model.export` is writing a file, or `None`.
 
-    Keras tells no layer; the frames of the call do. A layer asks while a graph is made,
-    so that this is no part of any step.
+    Keras does not tell layers, but the frames of the call do. Layers ask only while a
+    graph is traced, so no step takes longer.
     """
     if (own := _own_format.get()) is not None:
         return own
@@ -81,12 +81,12 @@ def export_format() -> str | None:
 
 
 class Optimizer(keras.optimizers.Optimizer):
-    """Base of optimizers that make the slots of Keras's, and sum gradients themselves.
+    """Base class of optimizers that have Keras's slots and sum gradients themselves.
 
     A slot is what an optimizer keeps for each weight.
     """
 
-    def set_slots(self, **slots: Iterable[Any]) -> None:
+    def set_slots(self, **slots: Iterable[object]) -> None:
         """Sets the slots of all weights, by Keras's names: `accumulators=...`."""
         for name, values in slots.items():
             setattr(self, f"_{name}", list(values))
@@ -98,5 +98,5 @@ class Optimizer(keras.optimizers.Optimizer):
     def _all_reduce_sum_gradients(
         self, grads_and_vars: list[tuple[Tensor, keras.Variable]]
     ) -> list[tuple[Tensor, keras.Variable]]:
-        # Keras's sum over the replicas.
+        # Keras would sum over the replicas here.
         return grads_and_vars

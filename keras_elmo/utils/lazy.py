@@ -1,9 +1,9 @@
-"""Imports of modules that may be missing or that take seconds.
+"""Imports modules that may be missing or that take seconds.
 
-`tf` and `tf_text` stand for TensorFlow and tensorflow-text. Import the names
-freely; the modules themselves are imported when an attribute is first read. The
-layers and models run on the backend that Keras uses, so TensorFlow is needed only for
-text, for SavedModels and for its own backend.
+`tf` and `tf_text` stand for TensorFlow and tensorflow-text. Import the names freely:
+the modules themselves are imported when an attribute is first read. Layers and models
+run on Keras's backend, so TensorFlow is needed only for text, for SavedModels and as
+the backend.
 """
 
 import importlib
@@ -26,12 +26,12 @@ class _LazyModule(ModuleType):
 
     def __getattr__(self, name: str) -> object:
         if name.startswith("__") and name != "__version__":
-            # Of those that look at any object: copy, inspect, pickle.
+            # copy, inspect and pickle look at any object.
             raise AttributeError(name)
         try:
             module = importlib.import_module(self.__name__)
         except ImportError as error:
-            # The reader of the attribute needs the module.
+            # The code that reads the attribute needs the module.
             caller = sys._getframe(1)
             user = f"{caller.f_globals['__name__']}.{caller.f_code.co_qualname}"
             raise _missing(self.__name__, user, [self._requirement], error) from error
@@ -56,10 +56,10 @@ def has_tensorflow() -> bool:
 
 
 def import_extra(module: str, user: str, extra: str) -> ModuleType:
-    """Imports a module that is not installed everywhere, or raises `ImportError`.
+    """Imports a module that may be missing, or raises a helpful `ImportError`.
 
-    `user` is what needs it, as the subject of a sentence ("Writing Parquet"); `extra`
-    installs it, or is `""` for what the package itself needs.
+    `user` is the subject of the message, such as "Writing Parquet". `extra` installs
+    the module; `""` stands for the package's own requirements.
     """
     try:
         return importlib.import_module(module)
@@ -68,7 +68,7 @@ def import_extra(module: str, user: str, extra: str) -> ModuleType:
 
 
 def _requirements(extra: str) -> list[str]:
-    """Returns the packages of an extra: where this one came from, pip may not know."""
+    """Returns the packages of an extra, because this package may not be on PyPI."""
     from importlib.metadata import requires
 
     packages: list[str] = []
@@ -97,8 +97,8 @@ _T = TypeVar("_T")
 def do_not_convert(function: _T) -> _T:
     """Keeps AutoGraph from converting a function, or the objects of a class.
 
-    `tf.autograph.experimental.do_not_convert` sets the same attribute, but needs
-    TensorFlow at once.
+    `tf.autograph.experimental.do_not_convert` sets the same attribute, but imports
+    TensorFlow.
     """
     function.autograph_info__ = None  # type: ignore[attr-defined]
     return function

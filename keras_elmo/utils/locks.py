@@ -9,15 +9,15 @@ from keras_elmo.utils.types import StrPath
 
 @contextlib.contextmanager
 def held(folder: StrPath, error: str) -> Iterator[None]:
-    """Keeps other processes out of a folder in its block, or raises a `ValueError`.
+    """Keeps other processes out of a folder in the block, or raises a `ValueError`.
 
-    The system lets go of it however the process ends. Where the system or the disk
-    knows no locks, nothing is held.
+    The system releases the lock however the process ends. Where the system or the disk
+    has no locks, nothing is locked.
     """
     try:
         import fcntl
     except ImportError:
-        # Windows has none, and opens no folder.
+        # Windows has no fcntl, and cannot open folders.
         yield
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -27,7 +27,7 @@ def held(folder: StrPath, error: str) -> Iterator[None]:
         except BlockingIOError:
             raise ValueError(error) from None
         except OSError:
-            # A network's disk, perhaps.
+            # Such as a network disk without locks.
             pass
         yield
     finally:

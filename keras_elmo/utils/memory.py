@@ -1,4 +1,4 @@
-"""How Python and the C library of Linux keep memory that was freed."""
+"""Controls what Python and Linux's C library do with freed memory."""
 
 import ctypes
 import gc
@@ -11,17 +11,17 @@ _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -2, -3, -8
 def keep_freed_memory() -> None:
     """Lets the process reuse large blocks instead of returning them to Linux.
 
-    By default glibc returns every block of 32 MiB or more when it is freed, and the
-    next batch, which needs as much, has every page of it mapped and zeroed anew.
+    By default glibc returns every freed block of 32 MiB or more. The next batch needs
+    as much, and Linux would map and zero every page again.
     """
-    # Values that no freed block exceeds.
+    # No freed block exceeds these values.
     _call("mallopt", _MMAP_THRESHOLD, 2**30)
     _call("mallopt", _TRIM_THRESHOLD, 2**31 - 1)
     _call("mallopt", _TOP_PAD, 2**26)
 
 
 def share_freed_memory() -> None:
-    """Lets the threads that come use one pool of memory.
+    """Lets all later threads share one pool of memory.
 
     By default each of up to 16 threads keeps what its largest batch needed.
     """
@@ -29,12 +29,12 @@ def share_freed_memory() -> None:
 
 
 def return_freed_memory() -> None:
-    """Returns to Linux what no block uses at the moment."""
+    """Returns unused memory to Linux."""
     _call("malloc_trim", 0)
 
 
 def _call(name: str, *arguments: int) -> None:
-    """Calls one of glibc's own functions; other C libraries do not have it."""
+    """Calls a function of glibc, which other C libraries do not have."""
     if sys.platform == "linux":
         function = getattr(ctypes.CDLL(None), name, None)
         if function is not None:
@@ -42,10 +42,10 @@ def _call(name: str, *arguments: int) -> None:
 
 
 def freeze_garbage() -> None:
-    """Frees what is in cycles, and hides the rest from all later collections.
+    """Frees objects in cycles, and hides the rest from all later collections.
 
-    Each full collection visits the objects of all modules and models, for a quarter of
-    a second. So a program that waits for requests does it when it has loaded its model.
+    A full collection visits all objects of modules and models, which takes a quarter
+    of a second. So a server calls this when it has loaded its model.
     """
     gc.unfreeze()
     gc.collect()

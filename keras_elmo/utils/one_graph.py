@@ -1,4 +1,4 @@
-"""How functions become graphs: one for all callers or sizes, or compiled by XLA."""
+"""Turns functions into graphs: one for all callers, or one for all sizes."""
 
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
@@ -17,10 +17,10 @@ _IS_COMPILED = ContextVar("is_compiled", default=False)
 class OneGraph:
     """Traces a function and its gradient once, where Keras traces a model often.
 
-    That is twice in `fit`, whose optimizer makes its variables the first time, once in
-    `evaluate`, and twice in `predict`, if the last batch is smaller. The function
-    depends on nothing but a tensor, the values of variables, and `options`, for each of
-    which there is a graph.
+    Keras traces it twice in `fit`, whose optimizer makes its variables the first time,
+    once in `evaluate`, and twice in `predict`, if the last batch is smaller. The
+    function depends only on a tensor, the values of variables, and `options`; each set
+    of options has its own graph.
     """
 
     def __init__(self, function: Callable[..., Tensor], shape: Shape) -> None:
@@ -30,7 +30,7 @@ class OneGraph:
         self._graph: Any = None
 
     def __call__(self, x: Tensor, output_shape: Shape, *options: Hashable) -> Tensor:
-        """Calls the function; `output_shape` is what is known of each result's."""
+        """Calls the function; `output_shape` is the known shape of each result."""
         if not _can_share():
             return self._function(x, *options)
         if self._graph is None:
@@ -43,10 +43,11 @@ class OneGraph:
 
 
 class BatchGraph:
-    """A function of batches as one TensorFlow graph for all their sizes.
+    """A function of batches as one TensorFlow graph for all sizes.
 
-    Keras would trace several, for seconds each. Any number may be of rows, and of
-    tokens: the second axis, or of the layers from `precompute` the third.
+    Keras would trace several graphs, for seconds each. The number of rows is free, and
+    so is the number of tokens: the second axis, or the third in layers from
+    `precompute`.
     """
 
     def __init__(self, function: Callable[..., Tensor]) -> None:
@@ -56,18 +57,18 @@ class BatchGraph:
     def __call__(self, *batch: Tensor) -> Tensor:
         batch = keras.tree.map_structure(tf.convert_to_tensor, batch)
         parts = keras.tree.flatten(batch)
-        # Of layers, or of the ids of a biLM that is fine-tuned.
+        # Layers have one axis more than the ids for a biLM that is fine-tuned.
         ranks = tuple(len(part.shape) for part in parts)
         if ranks not in self._graphs:
             specs = keras.tree.map_structure(_spec, batch)
             function = tf.function(self._function, specs, autograph=False)
-            # Called itself, it would warn of retracing where there are many models.
+            # The function itself would warn of retracing if there are many models.
             self._graphs[ranks] = function.get_concrete_function()
         return self._graphs[ranks](*parts)
 
 
 class JaxFunction:
-    """A function of batches and of a model's variables that JAX compiles by shapes."""
+    """A function of batches and a model's variables, which JAX compiles."""
 
     def __init__(self, model: keras.Model, function: Callable[..., Tensor]) -> None:
         self._model = model
@@ -95,9 +96,9 @@ def _spec(part: Tensor) -> "tf.TensorSpec":
 
 
 def _can_share() -> bool:
-    """Whether a graph is traced, with the variables and operations of any other one.
+    """Whether a graph is traced that has the same variables and operations as any.
 
-    Under a strategy the variables are those of a device, in `keras.StatelessScope`
+    Under a strategy each device has its own variables, in `keras.StatelessScope`
     tensors stand for them, and files for other runtimes have other operations.
     """
     return (
@@ -111,10 +112,10 @@ def _can_share() -> bool:
 
 @contextmanager
 def compiled_by_xla() -> Iterator[None]:
-    """Tells layers that what they trace is compiled: for the shapes that it has.
+    """Tells layers that XLA compiles the traced graph, for the shapes it has.
 
-    TensorFlow tells them only in an error, when a layer used an operation of which the
-    result may have any size.
+    TensorFlow itself tells only by an error, when an operation's result has no fixed
+    size.
     """
     token = _IS_COMPILED.set(True)
     try:
@@ -124,5 +125,5 @@ def compiled_by_xla() -> Iterator[None]:
 
 
 def is_compiled() -> bool:
-    """Whether a layer is called inside of `compiled_by_xla`."""
+    """Whether the code runs inside `compiled_by_xla`."""
     return _IS_COMPILED.get()

@@ -1,7 +1,7 @@
-"""Options, each declared once: for Python, the command line, checks and documentation.
+"""Declares an option once: for Python, the command line, checks and documentation.
 
-A function's options are the fields of a dataclass. What a command alone takes is an
-`Option` of its own.
+The options of a function are the fields of a dataclass. An option that only a command
+takes is an `Option` among its arguments.
 """
 
 import dataclasses
@@ -14,11 +14,9 @@ from types import NoneType, UnionType
 from typing import Any, ParamSpec, TypeGuard, TypeVar, get_args
 
 from keras_elmo.utils.checks import (
-    called,
     check_path,
     check_positive,
     is_integer,
-    received,
     refuse,
 )
 from keras_elmo.utils.types import StrPath
@@ -26,7 +24,7 @@ from keras_elmo.utils.types import StrPath
 P = ParamSpec("P")
 T = TypeVar("T")
 Options = TypeVar("Options")
-# In place of a default, of a field that has none.
+# Stands for the default of a field that has none.
 REQUIRED: Any = dataclasses.MISSING
 
 
@@ -39,23 +37,23 @@ class Option:
         help: sentences that explain it. `{steps}` becomes the name of another option:
             `steps` in Python, --steps on the command line.
         metavar: placeholder for the value in `--help`.
-        in_python: further sentences, for Python alone.
-        type: type of the value; if `None`, that of the default, or a string.
+        in_python: further sentences, only for Python.
+        type: type of the value; by default, the type of `default`, or a string.
         default: value of an option that is left out.
         required: whether the command line requires it.
         group: heading in `--help`.
-        one_of: names a set of options that exclude each other; if they are required,
-            one of them is.
-        choices: allowed values; `None` is allowed, too.
+        one_of: names a set of options that exclude each other. If they are required,
+            one of them has to be there.
+        choices: allowed values, besides `None`.
         positive: whether a number must be greater than 0; else it may be 0.
         most: upper bound on a number.
         flag: name on the command line: "--" for `--name`, "" for none, a word without
             dashes for a positional argument.
-        parse: converts the text of the command line; `type` does if `None`.
+        parse: converts the text of the command line; by default, `type` does.
         many: whether the command line takes several values.
         fixed: whether a resumed run must have the same value.
-        check: raises if a command cannot use a value, by the name and the value; called
-            in the order of the declarations, before Keras is imported.
+        check: raises if a command cannot use a value; gets the name and the value.
+            Checks run in the order of the declarations, before Keras is imported.
     """
 
     name: str
@@ -87,14 +85,14 @@ class Option:
 
     @property
     def convert(self) -> Callable[[str], object]:
-        """What makes a value of the text on the command line."""
+        """Returns a function from the text of the command line to a value."""
         members = get_args(self.type) if isinstance(self.type, UnionType) else ()
         plain = members[0] if members else self.type
         return self.parse or (plain if plain in (bool, float, int) else str)
 
 
 def option(default: T, help: str, group: str = "options", **settings: Any) -> T:
-    """Returns a field with a default or `REQUIRED`, and with arguments of `Option`."""
+    """Returns a dataclass field with a default or `REQUIRED`; see `Option`."""
     settings = {"required": default is REQUIRED, **settings}
     metadata = {"option": Option("", help, group=group, **settings)}
     field = dataclasses.field(default=default, metadata=metadata)
@@ -133,23 +131,18 @@ def check_options(options: object) -> None:
         if callable(value) or (value is None and may_be_none):
             continue
         _check_type(declared, value)
-        if _is_real(value):
-            _check_range(declared, value)
+        if _is_real(value) and value > declared.most:
+            refuse(name, f"at most {declared.most:,.0f}", value)
+        if _is_real(value) and declared.positive:
+            check_positive(**{name: value})
+        elif _is_real(value) and not value >= 0:
+            refuse(name, "at least 0", value)
         if choices and isinstance(value, str) and value not in choices:
             refuse(name, " or ".join(map(repr, choices)), value)
 
 
-def _check_range(declared: Option, number: float) -> None:
-    if number > declared.most:
-        refuse(declared.name, f"at most {declared.most:,.0f}", number)
-    if declared.positive:
-        check_positive(**{declared.name: number})
-    elif not number >= 0:
-        refuse(declared.name, "at least 0", number)
-
-
 def _is_real(value: object) -> TypeGuard[float]:
-    """Whether a value is a number, perhaps an infinite one or none."""
+    """Whether a value is a number, perhaps infinite or NaN."""
     return isinstance(value, Real) and not isinstance(value, bool)
 
 
@@ -162,7 +155,7 @@ _ALLOWED: dict[object, tuple[Callable[[object], bool], str]] = {
 
 
 def _check_type(declared: Option, value: object) -> None:
-    """Raises unless a value has the declared type, if that is a simple one."""
+    """Raises unless a value has the declared type, if it is a simple one."""
     name, union = declared.name, isinstance(declared.type, UnionType)
     if declared.type == StrPath:
         check_path(**{name: value})
@@ -170,16 +163,15 @@ def _check_type(declared: Option, value: object) -> None:
     types = get_args(declared.type) if union else (declared.type,)
     for expected, (is_allowed, rule) in _ALLOWED.items():
         if expected in types and not is_allowed(value):
-            told = received(**{name: value})
-            raise TypeError(f"{called(name)} must be {rule}. {told}")
+            refuse(name, rule, value, TypeError)
 
 
 def takes_options(
     options: Callable[P, Options],
 ) -> Callable[[Callable[[Options], T]], Callable[P, T]]:
-    """Gives a function of a dataclass of options the arguments of the dataclass.
+    """Lets a function that takes a dataclass take the dataclass's arguments instead.
 
-    In its docstring, `{options}` is replaced by the help texts.
+    The help texts replace `{options}` in its docstring.
     """
     signature = inspect.signature(options)
 

@@ -1,4 +1,4 @@
-"""A PNG file of a matplotlib figure, with a font that has Hangul."""
+"""Draws PNG files with matplotlib, with a font that has Hangul."""
 
 import contextlib
 from collections.abc import Iterator
@@ -14,28 +14,28 @@ from keras_elmo.utils.types import StrPath
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Of Linux, macOS and Windows; matplotlib's own font has no Hangul.
+# Fonts of Linux, macOS and Windows. matplotlib's own font has no Hangul.
 _HANGUL_FONTS = (
     *("NanumGothic", "Noto Sans CJK KR", "Noto Sans KR", "UnDotum"),
     *("Apple SD Gothic Neo", "AppleGothic", "Malgun Gothic"),
 )
-# Only the font file is used: importing the package would change matplotlib's settings.
+# Importing the package would change matplotlib's settings, so only its file is used.
 _FONT_PACKAGE = "koreanize_matplotlib"
 _FONT_FILE = "fonts/NanumGothic.ttf"
 
 
 @contextlib.contextmanager
 def picture(path: StrPath, width: float, height: float) -> Iterator["Figure"]:
-    """Yields a figure of some inches and saves it, 120 pixels to the inch.
+    """Yields a figure, with its size in inches, and saves it with 120 dots per inch.
 
-    The file is replaced when the block ends without an error; matplotlib's settings
+    The file is replaced when the block ends without an error. matplotlib's settings
     stay as they are.
     """
     check_path(path=path)
     figures = import_extra("matplotlib.figure", "Drawing a picture", "plots")
     import matplotlib
 
-    # What the first font lacks is taken from the next.
+    # Each font provides what the fonts before it lack.
     families = [*matplotlib.rcParams["font.family"], *_hangul_font()]
     with matplotlib.rc_context({"font.family": families}):
         figure = figures.Figure(figsize=(width, height), layout="constrained")
@@ -45,7 +45,7 @@ def picture(path: StrPath, width: float, height: float) -> Iterator["Figure"]:
 
 
 def _hangul_font() -> list[str]:
-    """Returns the name of a font with Hangul, if there is one."""
+    """Returns the name of a font that has Hangul, if there is one."""
     from matplotlib.font_manager import fontManager
 
     known = {font.name for font in fontManager.ttflist}

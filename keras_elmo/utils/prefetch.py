@@ -1,4 +1,4 @@
-"""Ordered prefetching map."""
+"""Computes results ahead in threads, in order."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -14,10 +14,10 @@ def prefetch_map(
 ) -> Generator[T, None, None]:
     """Yields `function(value)` for each value in order, computed ahead in threads.
 
-    As many results as there are threads are computed ahead; with 0 threads, none. An
-    exception is raised where its result would be yielded. A generator that is closed
-    or dropped before its end does not wait for its threads: the garbage collector may
-    drop it inside a thread that is being started, where waiting would last for ever.
+    Each thread computes one result ahead. An exception is raised where its result would
+    be yielded. A generator that is closed or dropped early does not wait for its
+    threads: the garbage collector may drop it inside a thread that is being started,
+    where waiting would never end.
     """
     if not num_threads:
         yield from map(function, values)

@@ -1,10 +1,9 @@
-"""Progress of a long task: a bar on a terminal, elsewhere a line every ten seconds."""
+"""Shows progress: a bar on a terminal, elsewhere a line every ten seconds."""
 
 import sys
 from collections import deque
 from contextvars import ContextVar
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 from keras_elmo.utils.checks import counted
@@ -12,20 +11,20 @@ from keras_elmo.utils.checks import counted
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
-# When the command began, by `monotonic`; `None` outside of commands.
+# When the command began, as `monotonic` tells; `None` outside commands.
 BEGAN: ContextVar[float | None] = ContextVar("BEGAN", default=None)
 
-# Seconds between two drawings of the bar, and between two plain lines.
+# Seconds between two updates of the bar, and between two plain lines.
 _REDRAW = 0.1
 _PLAIN_LINE = 10.0
-# Seconds over which the speed is measured.
+# The speed is an average over the last seconds.
 _SPEED_OVER = 30.0
 
 
 class Progress:
     """Shows the progress of a task while its `with` block runs.
 
-    `start` and `total` are the positions at which it starts and is complete.
+    The task goes from the position `start` to `total`.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class Progress:
         self._bar: Bar | None = None
 
     def __enter__(self) -> "Progress":
-        # As it is now: a command may have replaced it.
+        # A command may have replaced the stream since the import.
         self._out = stream = sys.stderr
         self._began = self._shown = monotonic()
         self._samples = deque([(self._began, 0.0)])
@@ -57,15 +56,14 @@ class Progress:
     def update(
         self, advance: float, position: float | None = None, **metrics: float
     ) -> None:
-        """Advances the task by words, and shows it if it is time.
+        """Advances the task by a number of words, and shows it from time to time.
 
-        `position` is given if `total` is not in words; a task that goes on from one
-        begins with an advance of 0. Metrics, such as `loss=4.2`, are shown until given
-        again.
+        `position` is necessary if `total` does not count words. A resumed task begins
+        with an advance of 0. Metrics, such as `loss=4.2`, are shown until they change.
         """
         now = monotonic()
         if not (advance or self._count):
-            # Done before: the speed and the time left are those of what follows.
+            # A resumed task: speed and time left count from here.
             self._start = self._position if position is None else position
             self._began = now
             self._samples = deque([(now, 0.0)])
@@ -80,12 +78,7 @@ class Progress:
             self._shown = now
             self._show(now)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         now = monotonic()
         if self._bar is not None:
             self._show(now)
@@ -98,7 +91,7 @@ class Progress:
         if self._bar is None:
             self._print(facts)
         else:
-            # The bar itself shows the percentage, which is the first fact.
+            # The bar shows the percentage, the first fact, itself.
             text = ", ".join(facts if self._total is None else facts[1:])
             self._bar.update(self._task, completed=self._position, text=text)
             self._bar.refresh()
@@ -126,7 +119,7 @@ class Progress:
             facts.append(f"{_time(seconds)} left")
         if not (finished or self._metrics):
             facts.append(words)
-        # Last, because a narrow terminal cuts the end off.
+        # Last, because a narrow terminal cuts off the end.
         facts += [f"{name} {_number(value)}" for name, value in self._metrics.items()]
         return facts
 
@@ -147,7 +140,7 @@ def _bar(stream: TextIO) -> "Bar":
             "{task.fields[text]}", markup=False, table_column=text_column
         ),
         console=Console(file=stream, force_terminal=True, force_jupyter=False),
-        # Drawn by `update`: no thread that could outlive an interrupted task.
+        # `update` draws it: a thread could outlive an interrupted task.
         auto_refresh=False,
     )
 

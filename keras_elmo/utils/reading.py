@@ -1,4 +1,4 @@
-"""Makes one error of whatever libraries raise about a damaged file."""
+"""Turns any error about a damaged file into one that names it."""
 
 import contextlib
 import errno
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from keras_elmo.utils.types import StrPath
 
-# Of an error without a file name: a damaged file has a position that cannot be.
+# Errors about impossible positions in a file, which is damaged.
 _DAMAGE = (None, errno.EINVAL, errno.EOVERFLOW)
 _LONGEST_REASON = 200
 
@@ -18,11 +18,10 @@ def reading(
     problem: str = "cannot be read",
     error_class: type[ValueError] = ValueError,
 ) -> Iterator[None]:
-    """Makes one error of what libraries raise about a file that anybody may have made.
+    """Turns any error that a library raises about a file into one that names it.
 
-    The error of a damaged file names it, and says `problem` before the library's
-    reason. An `OSError` names it, too. An error of ours passes: it names the file
-    already.
+    The error says `problem` before the library's reason. An `OSError` of the system
+    stays one. Errors that name a file already pass.
     """
     where = os.fspath(path)
     try:
@@ -41,7 +40,7 @@ def reading(
 
 
 def _reason(error: Exception) -> str:
-    """Returns the beginning of what a library says."""
+    """Returns the beginning of a library's message."""
     first, *_ = str(error).strip().splitlines() or [""]
     name = type(error).__name__
     if isinstance(error, LookupError) or not first:

@@ -1,4 +1,4 @@
-"""Temporary files, of which nothing is left however the process ends."""
+"""Temporary files that leave nothing behind, however the process ends."""
 
 import contextlib
 import os
@@ -10,15 +10,15 @@ from typing import BinaryIO
 from keras_elmo.utils.files import NO_ROOM
 from keras_elmo.utils.types import StrPath
 
-# Linux names the open files of a process there, also those without another name.
+# Linux lists the open files of a process here, also files without a name.
 _OPEN_FILES = "/proc/self/fd"
 
 
 @contextlib.contextmanager
 def kept(stream: BinaryIO) -> Iterator[str]:
-    """Yields a path at which the content of a stream can be read any number of times.
+    """Yields a path at which the content of a stream can be read repeatedly.
 
-    Elsewhere than on Linux, a process that is killed leaves a folder behind.
+    Outside Linux, a process that is killed leaves a folder behind.
     """
     with contextlib.ExitStack() as stack:
         if os.path.isdir(_OPEN_FILES):
@@ -36,7 +36,7 @@ def kept(stream: BinaryIO) -> Iterator[str]:
 
 @contextlib.contextmanager
 def naming_folder(folder: StrPath | None = None) -> Iterator[None]:
-    """Makes the error of a full disk name the folder of a temporary file."""
+    """Makes errors of a full disk name the folder of a temporary file."""
     try:
         yield
     except OSError as error:

@@ -21,12 +21,21 @@ from keras_elmo.embedding.embedder import embed
 from keras_elmo.files.loading import load
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.run_history import read_history
+from keras_elmo.utils.files import write_json
 from tests.helpers.command_line import assert_one_line, command, names
 from tests.helpers.fresh_process import environment, forked_python
 from tests.helpers.limits import read_only
-from tests.helpers.runs import SMALL_RUN, timeless, write_text
+from tests.helpers.runs import SMALL_RUN, SMALLER, timeless, write_text
 
-pytestmark = pytest.mark.graph
+pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]
+
+
+@pytest.fixture
+def small_run(tmp_path_factory):
+    """Options of a run that is smaller than any preset."""
+    path = tmp_path_factory.mktemp("sizes") / "sizes.json"
+    write_json(path, SMALLER.to_options())
+    return "--options", path, *SMALL_RUN[2:]
 
 
 def contents(folder):
@@ -77,7 +86,7 @@ def test_evaluate(run, folder):
 
 @pytest.mark.slow
 def test_evaluate_rows(run, folder):
-    """`--max-tokens` is of the rows that the perplexity is measured on."""
+    """`--max-tokens` sets the rows on which perplexity is measured."""
     directory, _ = run
     arguments = ("evaluate", "--model", directory, "--corpus", folder / "held-out.txt")
     status, out, err = command(*arguments, "--max-tokens", 5)
@@ -115,7 +124,7 @@ def test_embed(source, request, folder, tmp_path):
 
 
 def test_pretrain_sizes_from_file(folder, fixtures, tmp_path):
-    """Those of the published model, which are no preset."""
+    """The published model has sizes that no preset has."""
     options = fixtures / "published_tiny" / "options.json"
     corpus = ["--corpus", folder / "train-*", "--out", tmp_path / "run"]
     arguments = ["--steps", "1", "--num-sampled", "8", "--batch-tokens", "132"]
@@ -164,15 +173,14 @@ def test_prepare_a_column(here):
     assert status == 0 and " 3 words in " in err
 
 
-@pytest.mark.usefixtures("eagerly")
-def test_prepared_text(here):
+def test_prepared_text(here, small_run):
     """It is trained on and measured as the text is."""
     command("prepare", "--corpus", "text.txt", "--out", "prepared")
     histories, measured = [], []
     for corpus in ("text.txt", "prepared"):
         run = f"run-{corpus}"
         status, _, err = command(
-            *("pretrain", "--corpus", corpus, "--validation", corpus, *SMALL_RUN),
+            *("pretrain", "--corpus", corpus, "--validation", corpus, *small_run),
             *("--steps", 2, "--out", run),
         )
         assert status == 0, err
@@ -222,8 +230,8 @@ def test_wrong_prepared_text(arguments, said, here):
 # ---------------------------------------------------------------- bad input
 
 
-def pretrain(*arguments):
-    return command("pretrain", *SMALL_RUN, "--steps", "2", *arguments)
+def pretrain(*arguments, options=SMALL_RUN):
+    return command("pretrain", *options, "--steps", "2", *arguments)
 
 
 @pytest.mark.parametrize(
@@ -278,7 +286,7 @@ _TOLD_BY_A_RUN = (
 
 
 @pytest.mark.slow
-def test_pretrain_on_dirty_text(tmp_path):
+def test_pretrain_on_dirty_text(tmp_path, small_run):
     """It is trained on, and everything that was changed is counted and told once."""
     text = tmp_path / "dirt.txt"
     lines = [
@@ -289,11 +297,11 @@ def test_pretrain_on_dirty_text(tmp_path):
         "긴낱말".encode() * 6 + b" is one of two long ones " + b"x" * 5000,
         b"word " * 200_000,
     ]
-    text.write_bytes(b"\n".join(lines * 1))
+    text.write_bytes(b"\n".join(lines))
     arguments = ["--corpus", text, "--out", tmp_path / "run"]
     assert_one_line(*pretrain(*arguments), str(text), "NUL", "tr -d")
     assert names(tmp_path) == ["dirt.txt"]
-    status, out, err = pretrain(*arguments, "--force")
+    status, out, err = pretrain(*arguments, "--force", options=small_run)
     assert (status, out) == (0, ""), err
     told = [
         "2 of 6 lines held invalid UTF-8; the bad bytes were replaced by U+FFFD",
@@ -309,14 +317,15 @@ def test_pretrain_on_dirty_text(tmp_path):
 
 
 @pytest.mark.slow
-def test_pretrain_on_name_not_utf8(tmp_path):
+def test_pretrain_on_name_not_utf8(tmp_path, small_run):
     text = os.fsencode(tmp_path) + b"/caf\xe9.txt"
     try:
         write_text(Path(os.fsdecode(text)))
     except OSError:
         pytest.skip("this file system has names in UTF-8 alone")
     pattern = tmp_path / "caf*.txt"
-    status, out, err = pretrain("--corpus", pattern, "--out", tmp_path / "run")
+    arguments = ("--corpus", pattern, "--out", tmp_path / "run")
+    status, out, err = pretrain(*arguments, options=small_run)
     assert (status, out) == (0, ""), err
     recipe = json.loads((tmp_path / "run" / "training.json").read_bytes())
     assert recipe["corpus"][0][0] == r"caf\xe9.txt"
@@ -431,11 +440,11 @@ def wait_until_measured(process, run):
 
 
 @pytest.mark.slow
-def test_pretrain_interrupted_and_resumed(folder, tmp_path):
+def test_pretrain_interrupted_and_resumed(folder, tmp_path, small_run):
     """In the middle of training: status 130, a message, and a state to go on from."""
     arguments = [
         *("pretrain", "--corpus", folder / "train-*", "--out", tmp_path / "run"),
-        *SMALL_RUN,
+        *small_run,
         *("--validate-every", "2"),
     ]
     process = start(

@@ -14,7 +14,7 @@ from tests.helpers.command_line import command
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_options_are_explained(name):
-    """By the names that the user types, never by those of Python."""
+    """The help has the names that the user types, never Python's."""
     status, out, err = command(*name.split(), "--help")
     assert (status, err) == (0, "")
     assert "`" not in out
@@ -64,7 +64,7 @@ def test_defaults_of_training(name, model):
         (["score"], "are required: --model, --input"),
         (["score", "--modle", "a"], "no option --modle; did you mean --model?"),
         (["pretrain", "--corpsu=a"], "no option --corpsu; did you mean --corpus?"),
-        # Not even if no other option begins so.
+        # Not even if only one option begins so.
         (["publish", "a", "b", "--privat"], "no option --privat; did you mean --priva"),
         (["embed", "--to"], "no option --to; did you mean --tokenizer?"),
         (["pretrain", "--max"], "mean --max-distinct or --max-tokens?"),
@@ -81,7 +81,7 @@ def test_wrong_call(arguments, said):
 
 @pytest.mark.parametrize("setting", [None, "0"])
 def test_onednn_is_on_before_keras_is_imported(monkeypatch, setting):
-    """A processor with AVX2 alone gets oneDNN as others do, unless a user says no."""
+    """A processor with only AVX2 gets oneDNN, too, unless a user says no."""
     seen = []
     monkeypatch.delitem(sys.modules, "keras", raising=False)
     monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS", raising=False)

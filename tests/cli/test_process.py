@@ -118,7 +118,7 @@ def test_nobody_reads(arguments, folder):
 
 
 def test_locale_of_ascii(folder):
-    """Text is UTF-8, whatever the locale: of files, of arguments, of outputs."""
+    """Files, arguments and outputs are UTF-8 in every locale."""
     ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
     ascii_only["PYTHONIOENCODING"] = "ascii"
     status, out, _ = run(folder, f"{EMBED} -", **ascii_only)

@@ -9,7 +9,7 @@ import pytest
 import keras_elmo
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.pretrained import write_pretrained
-from tests.helpers.runs import CONFIG
+from tests.helpers.runs import SMALLER
 from tests.words.test_substitutes import ALL_WORDS, SENTENCE
 
 pytestmark = pytest.mark.graph
@@ -20,7 +20,7 @@ LINES = [" ".join(SENTENCE), "", "the bank"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("explore")
-    write_pretrained(folder / "run", CONFIG, [*ALL_WORDS, "--"])
+    write_pretrained(folder / "run", SMALLER, [*ALL_WORDS, "--"])
     (folder / "text.txt").write_text("\n".join(LINES) + "\n", encoding="utf-8")
     return folder
 
@@ -82,14 +82,14 @@ def test_tokenizer(folder, tmp_path):
     model = ["--model", folder / "run"]
     asked = ["--sentence", "a bank's", "--word", "bank"]
     corpus = ["--corpus", text, "--index", tmp_path / "index"]
-    for kind, status, tokens in (("whitespace", 2, 4), ("published", 0, 5)):
-        tokenizer = ["--tokenizer", kind]
-        _, printed, _ = command("score", *model, "--input", text, *tokenizer)
-        assert len(json.loads(printed)["tokens"]) == tokens - 1
-        _, printed, _ = command("evaluate", *model, "--corpus", text, *tokenizer)
-        assert json.loads(printed)["tokens"] == tokens
+    # The model's own, and another one.
+    for tokenizer, status in (([], 2), (["--tokenizer", "published"], 0)):
         assert command("substitutes", *model, *asked, *tokenizer)[0] == status
         assert command("nearest", *model, *corpus, *asked, *tokenizer)[0] == status
+    _, printed, _ = command("score", *model, "--input", text, *tokenizer)
+    assert len(json.loads(printed)["tokens"]) == 4
+    _, printed, _ = command("evaluate", *model, "--corpus", text, *tokenizer)
+    assert json.loads(printed)["tokens"] == 5
     status, printed, _ = command("nearest", *corpus[2:], *asked)
     assert status == 0 and "the [bank] 's river" in printed
     result = command("nearest", *corpus[2:], *asked, *tokenizer)
@@ -136,7 +136,7 @@ def test_nearest(folder):
 
 
 def test_nearest_of_index(folder, tmp_path):
-    """The first call builds it, others need neither model nor text."""
+    """The first call builds it; later calls need neither model nor text."""
     index = ["--index", tmp_path / "index"]
     text = ["--model", folder / "run", "--corpus", folder / "text.txt"]
     asked = ["--sentence", "a bank", "--word", "bank", "--num", "8"]
@@ -171,7 +171,7 @@ def test_nearest_is_checked_before_the_text_is_read(folder, tmp_path):
     result = command(*asked, *text, "--word", "river")
     assert_one_line(*result, "--word must be a token of the sentence")
     result = command(*asked, *text, "--word", "bank", "--layer", "7")
-    assert_one_line(*result, "--layer must be one of the model's 3")
+    assert_one_line(*result, "--layer must be one of the model's 2")
     result = command(*asked, "--word", "bank", "--corpus", empty)
     assert_one_line(*result, "there is no text in", "empty.txt")
     result = command(*asked, *text[:2], "--word", "bank", "--index", empty / "index")

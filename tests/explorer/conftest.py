@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 import http.client
 import json
 import threading
@@ -10,11 +11,11 @@ import numpy as np
 import pytest
 
 from keras_elmo.explorer.api import Api
-from keras_elmo.explorer.explore_options import ExploreOptions
 from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.page_server import explore_app
 from keras_elmo.serving.http import bound_socket, http_server, start_listening
+from keras_elmo.serving.limits import ExploreOptions
 from tests.helpers.pretrained import model_of
 from tests.helpers.runs import CONFIG
 from tests.helpers.small import randomise
@@ -46,6 +47,18 @@ def explorer():
 
 
 @pytest.fixture(scope="session")
+def of_sample():
+    """The same model, with the sample text."""
+    return Explorer(small_model(WORDS))
+
+
+@pytest.fixture(scope="session")
+def shipped():
+    """Returns the explorer of a shipped model; its vectors are computed once."""
+    return functools.cache(lambda code: Explorer.load(f"elmo-{code}"))
+
+
+@pytest.fixture(scope="session")
 def explorers(explorer):
     """By name: a model, a Korean one, and one without a softmax."""
     korean = small_model(KOREAN)
@@ -54,6 +67,23 @@ def explorers(explorer):
         "korean": Explorer(korean, TEXT),
         "encoder": Explorer(korean.encoder, TEXT),
     }
+
+
+def request(address, method, path, body=None, headers=None):
+    """Returns the status, the headers and the body of an answer."""
+    connection = http.client.HTTPConnection(address, timeout=60)
+    with contextlib.closing(connection):
+        connection.request(method, path, body, headers or {})
+        answer = connection.getresponse()
+        return answer.status, answer.headers, answer.read()
+
+
+def ask(address, method, body, **headers):
+    """Asks the API; returns the status, the headers and the JSON of an answer."""
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    headers = {"content-type": "application/json"} | names
+    status, headers, text = request(address, "POST", f"/api/{method}", body, headers)
+    return status, headers, json.loads(text)
 
 
 class Page:
@@ -76,26 +106,21 @@ class Page:
         asyncio.run(run())
 
     @property
+    def address(self):
+        return f"{self.host}:{self.port}"
+
+    @property
     def url(self):
-        return f"http://{self.host}:{self.port}/"
+        return f"http://{self.address}/"
 
     def stop(self):
         self._server.should_exit = self._server.force_exit = True
         self._thread.join(30)
 
     def ask(self, method, body=None, **headers):
-        """Returns the status, the headers and the JSON of an answer."""
         if not isinstance(body, bytes):
             body = json.dumps(body or {}).encode()
-        headers = {"content-type": "application/json"} | {
-            name.replace("_", "-"): value for name, value in headers.items()
-        }
-        with contextlib.closing(
-            http.client.HTTPConnection(self.host, self.port, timeout=60)
-        ) as connection:
-            connection.request("POST", f"/api/{method}", body, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.headers, json.loads(answer.read())
+        return ask(self.address, method, body, **headers)
 
 
 @pytest.fixture(scope="session")

@@ -28,18 +28,12 @@ def test_examples(code):
     assert all(len(each) == 2 for each in of_language.minimal_pairs)
 
 
-# The vectors of a whole sample are computed.
-@pytest.fixture(scope="module", params=["en", "ko"])
-def shipped(request):
-    """A language and the explorer of its model."""
-    return request.param, Explorer.load(f"elmo-{request.param}")
-
-
 @pytest.mark.graph
 @pytest.mark.slow
-def test_groups_are_senses(shipped):
+@pytest.mark.parametrize("code", ["en", "ko"])
+def test_groups_are_senses(code, shipped):
     """Four of five occurrences are in a group of their sense, and so is the example."""
-    code, explorer = shipped
+    explorer = shipped(code)
     words = examples.EXAMPLES[code].words
     for (text, word), sense in zip(words, SENSES[code], strict=True):
         tokens = explorer.tokens(text)
@@ -57,18 +51,17 @@ def test_groups_are_senses(shipped):
         assert answer["senses"][most[own["cluster"]][0]]["name"] == sense, text
         *_, near = explorer.neighbours(tokens, tokens.index(word), pattern)["layers"]
         senses = (
-            explorer.text.sense(each["position"], tuple(each["text"].split()))
-            for each in near
+            explorer.text.sense(row["position"], tuple(row["text"].split()))
+            for row in near
         )
         assert next(filter(None, senses)) == sense, text
 
 
 @pytest.mark.graph
 @pytest.mark.slow
-@pytest.mark.parametrize("shipped", ["ko"], indirect=True)
 def test_snow_is_no_eye(shipped):
     """Of falling snow, which once had a baby's eyes for its neighbour."""
-    _, explorer = shipped
+    explorer = shipped("ko")
     tokens = explorer.tokens("밤하늘에서 눈이 펑펑 내렸다")
     *_, near = explorer.neighbours(tokens, tokens.index("눈이"))["layers"]
     assert near[0]["after"].startswith(("내려", "쌓였다"))
@@ -76,9 +69,10 @@ def test_snow_is_no_eye(shipped):
 
 @pytest.mark.graph
 @pytest.mark.slow
-def test_pairs_come_apart(shipped):
+@pytest.mark.parametrize("code", ["en", "ko"])
+def test_pairs_come_apart(code, shipped):
     """A word of all sentences is nearer where it means the same."""
-    code, explorer = shipped
+    explorer = shipped(code)
     for texts in examples.EXAMPLES[code].pairs:
         first, *others = map(explorer.tokens, texts)
         words = [token.casefold() for token in first]
@@ -105,7 +99,7 @@ def test_language():
 
 
 def test_examples_of_another_language():
-    """They are sentences of the corpus, each once, and none is called unlikely."""
+    """They are distinct sentences of the corpus, without minimal pairs."""
     model = small_model(["der", "Hund", "schläft"])
     dog, cat = "der Hund schläft im Garten", "die Katze sitzt auf dem Dach"
     corpus = [text.split() for text in ("ja", dog, dog, cat)]

@@ -9,6 +9,7 @@ import keras_elmo
 from keras_elmo.embedding.embedder import Embedder
 from keras_elmo.explorer import explored_text
 from keras_elmo.explorer.explorer import Explorer
+from keras_elmo.serving.limits import ServingError
 from keras_elmo.words.index import Index
 from keras_elmo.words.predictions import Predictions
 from keras_elmo.words.token_vectors import contexts_of
@@ -26,7 +27,7 @@ def model():
 
 
 def test_neighbours(explorer, model):
-    """Those of an index of each layer, for the word that was chosen of two."""
+    """Each layer has the neighbours from its own index, for the chosen word."""
     found = explorer.neighbours(SENTENCE, 7)["layers"]
     assert len(found) == 3
     for layer, rows in enumerate(found):
@@ -96,9 +97,9 @@ def test_map_of_a_rare_word(explorer):
         assert np.isfinite(found["layers"]).all()
 
 
-def test_senses(model):
-    """Those of the sample's lines, where a word is the one that a line is about."""
-    found = Explorer(model).map(("the", "bank"), 1, "bank")
+def test_senses(of_sample):
+    """Lines of the sample tell the sense of the word they were written for."""
+    found = of_sample.map(("the", "bank"), 1, "bank")
     names = {sense["name"]: sense["size"] for sense in found["senses"]}
     assert names == {"money": 11, "river": 11}
     for point in found["points"]:
@@ -110,7 +111,7 @@ def test_senses(model):
 
 
 def test_no_senses(explorer):
-    """A text that is no sample has none."""
+    """Only the sample has senses."""
     assert not explorer.map(SENTENCE, 4, "bank")["senses"]
 
 
@@ -188,7 +189,7 @@ def test_encoder_alone(explorers):
     encoder = explorers["encoder"]
     assert not encoder.describe()["predicts"]
     assert encoder.map(SENTENCE, 4, "bank")["total"] == 15
-    with pytest.raises(ValueError, match="predicts no words"):
+    with pytest.raises(ServingError, match="predicts no words"):
         encoder.score([SENTENCE])
 
 
@@ -212,7 +213,7 @@ def test_onnx_file(tmp_path):
 
 
 def test_text_is_cut(model):
-    """What is read has so many sentences."""
+    """No more sentences are read than asked for."""
     explorer = Explorer(model, TEXT, max_sentences=2)
     assert explorer.describe()["indexed"] == 10
 

@@ -21,7 +21,7 @@ def table(name):
 
 
 def test_all_texts_are_there():
-    """Those of the program and of the page, and no other."""
+    """The dictionary has the texts of the program and the page, and nothing else."""
     known = table("KOREAN")
     said = set()
     for path in STATIC.iterdir():

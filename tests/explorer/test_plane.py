@@ -11,7 +11,7 @@ from tests.words.test_clusters import groups
 
 
 def layers(sizes):
-    """Layer 0 has one vector for all, the others the groups."""
+    """Layer 0 has one vector for all words; the layers above have groups."""
     vectors, expected = groups(sizes, 0.05)
     return np.stack([np.ones_like(vectors) / 4, vectors, vectors[:, ::-1]]), expected
 
@@ -34,7 +34,7 @@ def test_map():
 
 
 def test_place_beyond_the_others():
-    """A vector that is unlike all others stays within the picture."""
+    """An outlier stays within the picture."""
     vectors, expected = layers((9, 6))
     found = WordMap(vectors[:, expected == 0], vectors[1, expected == 0])
     point, _ = found.place(vectors[:, 12], vectors[1, 12])

@@ -6,9 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from keras_elmo.explorer.explorer import Explorer
 from keras_elmo.explorer.quiz import Quiz
-from tests.explorer.conftest import WORDS, small_model
 
 # Of each sense five occurrences on a line, in two directions, and one in the wrong one.
 SENSES = ["river"] * 5 + ["money"] * 5
@@ -63,9 +61,9 @@ def test_model_answers(quiz):
 
 
 @pytest.mark.graph
-def test_of_the_sample():
+def test_of_the_sample(of_sample):
     """Every sense has enough sentences, and the word stands where it is marked."""
-    quiz = Explorer(small_model(WORDS)).quiz
+    quiz = of_sample.quiz
     assert len(quiz) > 1000
     for number in range(0, len(quiz), 50):
         question = quiz.question(number)
@@ -78,9 +76,9 @@ def test_of_the_sample():
 @pytest.mark.graph
 @pytest.mark.slow
 @pytest.mark.parametrize(("code", "least"), [("en", 0.8), ("ko", 0.65)])
-def test_shipped_models_know(code, least):
+def test_shipped_models_know(code, least, shipped):
     """Most answers; one sense for all would be right in fewer than half."""
-    quiz = Explorer.load(f"elmo-{code}").quiz
+    quiz = shipped(code).quiz
     questions = [quiz.question(number) for number in range(len(quiz))]
     right = Counter(each["guess"] == each["answer"] for each in questions)
     assert right[True] / len(quiz) > least

@@ -37,7 +37,7 @@ from tests.helpers.looked_up import (
     looked_up_ids,
 )
 from tests.helpers.looked_up import SENTENCES as LOOKED_UP_SENTENCES
-from tests.helpers.runs import state_of
+from tests.helpers.runs import assert_same_weights, state_of
 from tests.helpers.small import (
     CONFIG,
     SENTENCES,
@@ -82,6 +82,22 @@ def computed(model, ids):
 def computed_by(layer, ids):
     inputs = keras.Input(ids.shape[1:], dtype="int32")
     return computed(keras.Model(inputs, layer(inputs)), ids)
+
+
+def reloaded(model):
+    """A model, saved and loaded."""
+    with tempfile.TemporaryDirectory() as folder:
+        model.save(f"{folder}/model.keras")
+        return keras.saving.load_model(f"{folder}/model.keras")
+
+
+@contextlib.contextmanager
+def all_move(weights):
+    """Each weight changes in the block."""
+    before = numpy_of(weights)
+    yield
+    for weight, old in zip(weights, before, strict=True):
+        assert not np.array_equal(numpy_of(weight), old), weight.path
 
 
 def check_combinations():
@@ -132,10 +148,7 @@ def check_mix():
 def check_downstream():
     """The mix, which is logged, and the head learn; the frozen encoder does not."""
     layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER))
-    ids = keras.Input((None, 50), dtype="int32")
-    pooled = keras.layers.GlobalAveragePooling1D()(layer(ids))
-    model = keras.Model(ids, keras.layers.Dense(1)(pooled))
-    model.compile(keras.optimizers.Adam(0.01), "mse")
+    model = compiled(regressor(layer))
     before = [numpy_of(weight) for weight in model.weights]
     logger = keras_elmo.MixWeightsLogger()
     history = model.fit(
@@ -157,12 +170,8 @@ def check_downstream():
     }
     assert moved == {weight.path for weight in model.trainable_weights}
     assert len(moved) == 4
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.keras"
-        model.save(path)
-        loaded = keras.saving.load_model(path)
     ids = char_ids(SENTENCES)
-    close(computed(loaded, ids), computed(model, ids))
+    close(computed(reloaded(model), ids), computed(model, ids))
 
 
 def check_in_models():
@@ -174,9 +183,8 @@ def check_in_models():
     found = model.predict(ids, verbose=0)
     close(found, computed_by(layer, ids).sum(axis=1) / lengths, 0.05)
     layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER))
-    found = computed_by(
-        keras.layers.TimeDistributed(layer), np.stack([ids, ids], axis=1)
-    )
+    documents = np.stack([ids, ids], axis=1)
+    found = computed_by(keras.layers.TimeDistributed(layer), documents)
     wanted = computed_by(layer, ids)
     close(found, np.stack([wanted, wanted], axis=1))
 
@@ -207,19 +215,10 @@ def check_looked_up():
             close(found[row, : len(layer)], layer)
             assert not found[row, len(layer) :].any()
     elmo = keras_elmo.ElmoEmbedding(encoder, trainable_encoder=True)
-    inputs = keras.Input((None, VOCABULARY.ids_per_token), dtype="int32")
-    pooled = keras.layers.GlobalAveragePooling1D()(elmo(inputs))
-    model = keras.Model(inputs, keras.layers.Dense(1)(pooled))
-    model.compile(keras.optimizers.Adam(0.01), "mse")
-    before = [numpy_of(weight) for weight in model.trainable_weights]
-    model.fit(ids, np.arange(float(len(ids))), batch_size=len(ids), verbose=0)
-    for weight, old in zip(model.trainable_weights, before, strict=True):
-        assert not np.array_equal(numpy_of(weight), old), weight.path
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.keras"
-        model.save(path)
-        loaded = keras.saving.load_model(path)
-    close(computed(loaded, ids), computed(model, ids))
+    model = compiled(regressor(elmo, VOCABULARY.ids_per_token))
+    with all_move(model.trainable_weights):
+        model.fit(ids, np.arange(float(len(ids))), batch_size=len(ids), verbose=0)
+    close(computed(reloaded(model), ids), computed(model, ids))
 
 
 def check_freezing():
@@ -241,9 +240,7 @@ def check_copies():
         fold = compiled(regressor(layer))
         fold.fit(IDS, TARGETS, verbose=0)
         close(computed(model, IDS), trained, 0)
-        for weight, values in zip(encoder.weights, before, strict=True):
-            np.testing.assert_array_equal(numpy_of(weight), values)
-    assert len(encoder.get_weights()) == len(before)
+        assert_same_weights(encoder.weights, before)
     (vectors,) = keras_elmo.embed(encoder, [SENTENCES[0]])
     wanted = computed(encoder, char_ids(SENTENCES[:1]))
     close(vectors, np.stack(wanted)[:, 0, 1:-1])
@@ -251,8 +248,7 @@ def check_copies():
     copy = encoder.with_dtype("float32")
     zeros = [values * 0 for values in computed(copy, IDS)]
     compiled(copy).fit(IDS, zeros, verbose=0)
-    for weight, values in zip(encoder.weights, before, strict=True):
-        np.testing.assert_array_equal(numpy_of(weight), values)
+    assert_same_weights(encoder.weights, before)
 
 
 def check_strings():
@@ -334,10 +330,7 @@ def check_classifier():
     classifier.fit(texts, labels, epochs=2, batch_size=4, verbose=0)
     wanted = classifier.predict_proba(texts)
     assert set(classifier.predict(texts)) <= {"a", "b"}
-    with tempfile.TemporaryDirectory() as folder:
-        classifier.save(f"{folder}/model.keras")
-        loaded = keras.models.load_model(f"{folder}/model.keras")
-    close(loaded.predict_proba(texts), wanted)
+    close(reloaded(classifier).predict_proba(texts), wanted)
 
 
 def check_pretraining():
@@ -480,18 +473,10 @@ def check_training():
     batch = batch_of(SENTENCES)
     first = model.evaluate(batch, verbose=0, return_dict=True)
     assert np.isfinite(list(first.values())).all()
-    before = [numpy_of(weight) for weight in model.trainable_weights]
-
-    def batches():
-        while True:
-            yield (batch,)
-
-    history = model.fit(
-        batches(), steps_per_epoch=3, epochs=1, shuffle=False, verbose=0
-    )
-    assert np.isfinite(history.history["loss"]).all()
-    for weight, old in zip(model.trainable_weights, before, strict=True):
-        assert not np.array_equal(numpy_of(weight), old), weight.path
+    with all_move(model.trainable_weights):
+        model.fit(
+            ((batch,) for _ in range(3)), steps_per_epoch=3, shuffle=False, verbose=0
+        )
     model.fit(batch, epochs=20, verbose=0)
     last = model.evaluate(batch, verbose=0, return_dict=True)
     assert last["loss"] < first["loss"] - 0.1

@@ -96,6 +96,12 @@ def assert_same_state(some, other):
     assert_same_arrays(arrays, others)
 
 
+def assert_same_run(directory, other):
+    """Bit for bit: the last checkpoint, and the history but for the clock."""
+    assert_same_state(state_of(directory), state_of(other))
+    assert timeless(directory) == timeless(other)
+
+
 def assert_same_arrays(arrays, others):
     """Bit for bit; both by name."""
     assert arrays.keys() == others.keys()

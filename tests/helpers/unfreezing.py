@@ -14,9 +14,9 @@ IDS = char_ids([tokens for tokens in SENTENCES if tokens])
 TARGETS = np.arange(4.0)
 
 
-def regressor(layer):
+def regressor(layer, ids_per_token=50):
     """A model of ids, not yet compiled."""
-    ids = keras.Input((None, 50), dtype="int32")
+    ids = keras.Input((None, ids_per_token), dtype="int32")
     pooled = keras.layers.GlobalAveragePooling1D()(layer(ids))
     return keras.Model(ids, keras.layers.Dense(1, name="head")(pooled))
 

@@ -18,7 +18,7 @@ LIMITS = {
     "--max-sentences": 50,
     "--max-tokens": 2_000,
     "--max-waiting": 40,
-    "--receive-seconds": 1.5,
+    "--receive-seconds": 1,
 }
 
 

@@ -15,11 +15,10 @@ from keras_elmo.serving.batcher import Batcher
 from keras_elmo.serving.limits import Code, Limits, ServingError
 from keras_elmo.serving.model import LENGTHS, Model, Signature
 from keras_elmo.serving.request import Request, compute
-from tests.helpers.exports import embedding
+from tests.helpers.small import SMALLER, random_encoder
 
 pytestmark = pytest.mark.graph
 
-LIMITS = Limits(tokens=1000, waiting=10)
 WORDS = st.text(st.sampled_from("ab배쓰 .\u3000"), max_size=40)
 
 
@@ -60,7 +59,7 @@ def assert_as_if_alone(requests, answers):
 @settings(max_examples=25)
 @given(data=st.data())
 def test_batch_equals_single(data, model):
-    """Whatever the lengths, the padding, and the outputs of each request."""
+    """For requests with any lengths, padding and outputs."""
     names = st.sampled_from(model.signatures["default"].outputs)
     wanted = st.lists(names, min_size=1, unique=True)
     if data.draw(st.booleans()):
@@ -82,14 +81,12 @@ class Held:
 
     def __init__(self, signature):
         self._signature = signature
-        self.arguments = signature.arguments
-        self.outputs = signature.outputs
-        self.token_outputs = signature.token_outputs
-        self.token_argument = signature.token_argument
-        self.batchable = signature.batchable
         self.go_on = threading.Event()
         self.batches = []
         self.seconds = 0.0
+
+    def __getattr__(self, name):
+        return getattr(self._signature, name)
 
     def __call__(self, inputs, outputs):
         self.batches.append(len(next(iter(inputs.values()))))
@@ -106,20 +103,31 @@ def held(model):
 
 
 @pytest.fixture
-def batcher():
-    batcher = Batcher(LIMITS)
-    yield batcher
-    batcher.close()
+def start():
+    """Returns batchers, which are closed after the test."""
+    with contextlib.ExitStack() as stack:
+
+        def start(**limits):
+            batcher = Batcher(Limits(**{"tokens": 1000, "waiting": 10, **limits}))
+            stack.callback(batcher.close)
+            return batcher
+
+        yield start
+
+
+@pytest.fixture
+def batcher(start):
+    return start()
 
 
 def request(signature, text="a bank", sentences=1):
     return of_strings(signature, [text] * sentences)
 
 
-def submit_and_hold(batcher, held):
+def submit_and_hold(batcher, held, sentences=1):
     """Submits a request; returns its future when it is being computed."""
     before = len(held.batches)
-    first = batcher.submit(request(held))
+    first = batcher.submit(request(held, sentences=sentences))
     while len(held.batches) == before:
         time.sleep(0.001)
     return first
@@ -141,10 +149,10 @@ def test_requests_that_wait_share_a_batch(batcher, held):
 
 
 def test_batch_waits_for_last_clients(batcher, held, monkeypatch):
-    """The first client to come back is computed alone only if the others stay away."""
-    # Twice the time of a batch: enough on a busy machine, too.
-    monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 2.0)
-    held.seconds = 1.0
+    """The first client that comes back is computed alone only if no more come."""
+    # Many times the time of a batch: enough on a busy machine, too.
+    monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 5.0)
+    held.seconds = 0.2
     for future in submit_behind(batcher, held, [request(held)] * 3):
         future.result(30)
     again = []
@@ -159,19 +167,19 @@ def test_batch_waits_for_last_clients(batcher, held, monkeypatch):
 
 
 def test_single_client_never_waits(batcher, held, monkeypatch):
-    monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 1000.0)
+    monkeypatch.setattr("keras_elmo.serving.batcher._WAIT_SHARE", 10_000.0)
     held.go_on.set()
-    held.seconds = 1.0
+    held.seconds = 0.1
     batcher.submit(request(held)).result(30)
     held.seconds = 0.0
     # Waiting would take a thousand seconds.
     batcher.submit(request(held)).result(30)
 
 
-def test_max_tokens_of_batch(held):
+def test_max_tokens_of_batch(start, held):
     """Sentences times the longest; what does not fit goes into the next one."""
     counted = metric("batch_requests_count"), metric("batch_sentences_sum")
-    batcher = Batcher(Limits(tokens=40, waiting=10))
+    batcher = start(tokens=40)
     requests = [request(held, "a" * length, rows) for length, rows in [
         (10, 2), (20, 1), (10, 2), (5, 1), (60, 3), (1, 1)
     ]]  # fmt: skip
@@ -196,26 +204,21 @@ def test_one_signature_per_batch(batcher, held, model):
 def test_layer_norm_is_not_batchable(batcher, tmp_path, monkeypatch):
     """Layer normalisation takes one mean over the whole batch."""
     monkeypatch.setattr(Signature, "warm_up", lambda signature: None)
-    layer = ElmoEmbedding(embedding().encoder, layer_norm=True)
+    layer = ElmoEmbedding(random_encoder(SMALLER), layer_norm=True)
     export_saved_model(layer, tmp_path / "normalising", "whitespace")
     signature = Model(tmp_path / "normalising", 1).signatures["default"]
-    held = Held(signature)
-    requests = [request(held, text) for text in ("a bank", "the river of a boat", "a")]
-    wanted = [signature(each.inputs, each.outputs)["default"] for each in requests]
-    held.go_on.set()
-    together = compute(requests)
-    held.go_on.clear()
-    apart = [
-        np.abs(found["default"] - each).max()
-        for found, each in zip(together, wanted, strict=True)
-    ]
-    held.batches.clear()
+    texts = ("a bank", "the river of a boat", "a")
+    requests = [request(signature, text) for text in texts]
+    apart = [alone(each)["default"] for each in requests]
+    together = [answer["default"] for answer in compute(requests)]
     # Sharing a batch does change the outputs.
-    assert max(apart) > 1e-3
-    for future, each in zip(
-        submit_behind(batcher, held, requests), wanted, strict=True
+    assert np.abs(np.subtract(together, apart)).max() > 1e-3
+    held = Held(signature)
+    requests = [request(held, text) for text in texts]
+    for future, wanted in zip(
+        submit_behind(batcher, held, requests), apart, strict=True
     ):
-        np.testing.assert_allclose(future.result(30)["default"], each, atol=1e-5)
+        np.testing.assert_allclose(future.result(30)["default"], wanted, atol=1e-5)
     assert held.batches == [1, 1, 1, 1]
 
 
@@ -227,23 +230,35 @@ def test_bad_request_fails_alone(batcher, held):
         bad.result(30)
 
 
-def test_max_waiting(held):
-    batcher = Batcher(Limits(tokens=1000, waiting=2))
-    first = submit_and_hold(batcher, held)
-    waiting = [batcher.submit(request(held)) for _ in range(2)]
-    assert len(batcher) == 2
+@pytest.mark.parametrize("sentences", [1, 7], ids=["short", "long"])
+def test_max_waiting(sentences, start, held, small_parts):
+    """A request is refused, or dropped by its client, while others wait."""
+    batcher = start(waiting=2)
+    first = submit_and_hold(batcher, held, sentences)
+    waiting = [batcher.submit(request(held, sentences=sentences)) for _ in range(2)]
     with pytest.raises(ServingError, match="2 requests wait already") as error:
         batcher.submit(request(held))
     assert error.value.code is Code.UNAVAILABLE
+    assert len(batcher) == 2 and waiting[0].cancel()
+    # It takes nobody's place any more.
+    assert len(batcher) == 1
+    last = batcher.submit(request(held, sentences=sentences))
     held.go_on.set()
-    for future in [first, *waiting]:
-        future.result(30)
+    for future in (first, waiting[1], last):
+        assert future.result(30)["default"].shape == (sentences, 14)
+    assert held.batches == ([1, 2] if sentences == 1 else [6, 1] * 3)
+    # Also if it is the only one that waits.
+    held.go_on.clear()
+    first = submit_and_hold(batcher, held)
+    assert batcher.submit(request(held)).cancel()
+    held.go_on.set()
+    first.result(30)
     batcher.submit(request(held)).result(30)
-    batcher.close()
+    assert held.batches[-2:] == [1, 1]
 
 
-def test_max_waiting_counts_those_in_the_tokenizer(held, model):
-    batcher = Batcher(Limits(tokens=1000, waiting=1))
+def test_max_waiting_counts_those_in_the_tokenizer(start, held, model):
+    batcher = start(waiting=1)
     # So many bytes that the tokens have to be counted.
     inputs = {"strings": np.array([b"a " * 600], object)}
 
@@ -259,28 +274,6 @@ def test_max_waiting_counts_those_in_the_tokenizer(held, model):
 
     assert asyncio.run(ask())[LENGTHS].tolist() == [600]
     assert len(batcher) == 0
-    batcher.close()
-
-
-def test_cancelled_request_is_dropped(batcher, held):
-    first = submit_and_hold(batcher, held)
-    futures = [batcher.submit(request(held)) for _ in range(3)]
-    assert futures[1].cancel()
-    # It takes nobody's place meanwhile.
-    assert len(batcher) == 2
-    held.go_on.set()
-    for future in (first, futures[0], futures[2]):
-        future.result(30)
-    assert held.batches == [1, 2]
-    # Also if no other request waits.
-    held.go_on.clear()
-    first = submit_and_hold(batcher, held)
-    only = batcher.submit(request(held))
-    assert only.cancel()
-    held.go_on.set()
-    first.result(30)
-    batcher.submit(request(held)).result(30)
-    assert held.batches == [1, 2, 1, 1]
 
 
 class Kept:
@@ -315,9 +308,8 @@ def test_short_request_behind_long_one(batcher, held, model, small_parts):
     """It is answered while the first part of the long one is computed."""
     other = Held(model.signatures["default"])
     other.go_on.set()
-    longs = [batcher.submit(of_strings(held, ["a bank"] * 20)) for _ in range(2)]
-    while not held.batches:
-        time.sleep(0.001)
+    longs = [submit_and_hold(batcher, held, 20)]
+    longs.append(batcher.submit(request(held, sentences=20)))
     assert batcher.submit(request(other)).result(30)["default"].shape == (1, 14)
     assert held.batches == [6]
     assert not any(future.done() for future in longs)
@@ -342,18 +334,15 @@ def test_bad_sentence_of_long_request(batcher, held, small_parts):
 
 def test_client_of_long_request_leaves(batcher, held, small_parts):
     """The part under way is the last."""
-    long = batcher.submit(of_strings(held, ["a bank"] * 20))
-    while not held.batches:
-        time.sleep(0.001)
-    assert long.cancel()
+    assert submit_and_hold(batcher, held, 20).cancel()
     held.go_on.set()
-    batcher.submit(of_strings(held, ["a bank"] * 7)).result(30)
+    batcher.submit(request(held, sentences=7)).result(30)
     assert held.batches == [6, 6, 1]
 
 
-def test_empty_sentences_fill_a_batch(held):
+def test_empty_sentences_fill_a_batch(start, held):
     """Each has two boundaries, so it counts as a token."""
-    batcher = Batcher(Limits(tokens=10, waiting=10))
+    batcher = start(tokens=10)
     inputs = {"strings": np.array([b""] * 6, object)}
 
     async def ask():
@@ -365,7 +354,6 @@ def test_empty_sentences_fill_a_batch(held):
         return await answers
 
     asyncio.run(ask())
-    batcher.close()
     assert held.batches == [6, 6, 6]
 
 
@@ -385,16 +373,19 @@ def test_bytes_of_text(batcher, texts, size, held):
     assert held.batches == []
 
 
-def test_bytes_of_word(held):
+def test_bytes_of_word(start, held):
     """Accents of one letter are put in order, in quadratic time."""
-    batcher = Batcher(Limits())
-    inputs = {"strings": np.array([b"a", b"b " * 4_000 + b"x" * 5_000], object)}
-    with pytest.raises(ServingError, match="may have 4,096 bytes.* of 5,000 bytes"):
-        asyncio.run(batcher.predict(Kept(), held, inputs))
+    batcher = start(tokens=Limits().tokens)
     held.go_on.set()
-    inputs = {"strings": np.array([b"a", b"b " * 4_000 + b"x" * 4_096], object)}
-    asyncio.run(batcher.predict(Kept(), held, inputs, ["default"]))
-    batcher.close()
+
+    def ask(size):
+        inputs = {"strings": np.array([b"a", b"b " * 4_000 + b"x" * size], object)}
+        asyncio.run(batcher.predict(Kept(), held, inputs, ["default"]))
+
+    with pytest.raises(ServingError, match="may have 4,096 bytes.* of 5,000 bytes"):
+        ask(5_000)
+    assert not held.batches
+    ask(4_096)
 
 
 def test_bytes_of_text_cut_parts(batcher, held, small_parts):
@@ -406,32 +397,14 @@ def test_bytes_of_text_cut_parts(batcher, held, small_parts):
     assert held.batches == [6, 2, 2, 2]
 
 
-def test_long_requests_wait_are_dropped_and_are_counted(held, small_parts):
-    batcher = Batcher(Limits(tokens=1000, waiting=2))
-    whole = of_strings(held, ["a bank"] * 7)
-    first = batcher.submit(whole)
-    while not held.batches:
-        time.sleep(0.001)
-    waiting = [batcher.submit(whole) for _ in range(2)]
-    with pytest.raises(ServingError, match="2 requests wait already"):
-        batcher.submit(request(held))
-    assert waiting[0].cancel()
-    held.go_on.set()
-    first.result(30)
-    batcher.close()
-    assert waiting[1].result(0)["default"].shape == (7, 14)
-    assert held.batches == [6, 1, 6, 1]
-
-
 def test_long_request_of_layer_norm_is_whole(batcher, held, small_parts):
     held.batchable = False
     held.go_on.set()
-    batcher.submit(of_strings(held, ["a bank"] * 20)).result(30)
+    batcher.submit(request(held, sentences=20)).result(30)
     assert held.batches == [20]
 
 
-def test_close_computes_waiting(held):
-    batcher = Batcher(LIMITS)
+def test_close_computes_waiting(batcher, held):
     futures = submit_behind(batcher, held, [request(held)] * 3)
     batcher.close()
     assert all(future.done() for future in futures)
@@ -439,9 +412,9 @@ def test_close_computes_waiting(held):
         batcher.submit(request(held))
 
 
-def test_many_threads(model):
+def test_many_threads(model, start):
     """Answers go to those who asked."""
-    batcher = Batcher(Limits(tokens=2000, waiting=1000))
+    batcher = start(tokens=2000, waiting=1000)
     texts = [f"word{k} " * (1 + k % 7) for k in range(200)]
     requests = [
         of_strings(model.signatures["default"], [text], ["elmo", "word_emb"])
@@ -451,7 +424,6 @@ def test_many_threads(model):
         answers = list(
             threads.map(lambda each: batcher.submit(each).result(60), requests)
         )
-    batcher.close()
     assert_as_if_alone(requests[::10], answers[::10])
     lengths = [len(answer["elmo"][0]) for answer in answers]
     assert lengths == [len(text.split()) for text in texts]

@@ -15,7 +15,7 @@ from tensorflow_serving.apis.predict_pb2 import PredictRequest
 
 from keras_elmo.serving.grpc import arrays as tensor_arrays
 from keras_elmo.serving.limits import Code, ServingError
-from tests.helpers.exports import LENGTHS, SENTENCES, TOKENS, padded
+from tests.helpers.exports import LENGTHS, SENTENCES, TOKENS, assert_equal, padded
 from tests.serving.conftest import LIMITS
 from tests.serving.test_json_request import STRINGS
 from tests.serving.test_json_request import TOKENS as ARGUMENTS
@@ -115,11 +115,6 @@ INTEGERS = functools.partial(tensor, dtype=3)
                 (1, {"tensor_content": b"\0" * 8}),
             )
         ),
-        (
-            tensor(shape=(1, 3), string_val=[b"a", b"", b"b"]),
-            INTEGERS(int_val=[3]),
-            "item 0: must have no empty string",
-        ),
     ],
     ids=lambda value: str(value)[-40:],
 )
@@ -180,11 +175,10 @@ def arrays(response):
     return {name: tf.make_ndarray(proto) for name, proto in response.outputs.items()}
 
 
-def assert_outputs(found, wanted):
-    assert found.keys() == wanted.keys()
-    for name, array in wanted.items():
-        assert found[name].dtype == ("int32" if name == "sequence_len" else "float32")
-        np.testing.assert_allclose(found[name], array, atol=1e-5, rtol=0)
+def assert_outputs(outputs, wanted):
+    assert_equal(outputs, wanted)
+    for name, array in outputs.items():
+        assert array.dtype == ("int32" if name == "sequence_len" else "float32")
 
 
 @pytest.mark.parametrize(
@@ -212,8 +206,8 @@ def test_output_filter(stub, wanted):
 
 
 def test_rest_and_grpc_share_batches(server, stub):
-    """One queue: behind requests that fit beside no other, one of each waits."""
-    # So few bytes that none is counted first, which the short ones would overtake.
+    """They wait in one queue, behind requests that are too large to share a batch."""
+    # Longer texts would have their tokens counted first, and short ones would pass.
     large = request("", ["default"], strings=["a " * 24] * 41)
     short = request("", ["default"], strings=["one over gRPC"] * 3)
     # One may come after the large ones are computed.
@@ -234,8 +228,6 @@ def test_rest_and_grpc_share_batches(server, stub):
         (request(name="other", strings=["a"]), "NOT_FOUND", "Servable not found"),
         (request(version=2, strings=["a"]), "NOT_FOUND", "Specific, 2(my-elmo)"),
         (request(version="a", strings=["a"]), "INVALID_ARGUMENT", "version label: a"),
-        (request("", ["x"], strings=["a"]), "INVALID_ARGUMENT", "output_filter must"),
-        (request(strings=[1.0]), "INVALID_ARGUMENT", "must be of type string"),
         (request(strings=["a " * 2001]), "INVALID_ARGUMENT", "2,000 tokens"),
         (request(strings=["a" * 60_000]), "RESOURCE_EXHAUSTED", "larger than max"),
     ],

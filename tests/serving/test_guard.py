@@ -1,10 +1,11 @@
 """Requests that a page of another site may send."""
 
 import asyncio
+import socket
 
 import pytest
 
-from keras_elmo.serving.guard import Guard, names_for, names_of_machine
+from keras_elmo.serving.guard import Guard, names_for
 
 
 def ask(guard, **headers):
@@ -24,7 +25,7 @@ async def app(scope, receive, send):
     await send({"type": "http.response.start", "status": 200, "headers": []})
 
 
-GUARD = Guard(app, {*names_of_machine("127.0.0.1"), "elmo.example"}, {"a": "b"})
+GUARD = Guard(app, names_for("127.0.0.1", ["elmo.example"]), {"a": "b"})
 
 
 @pytest.mark.parametrize(
@@ -55,12 +56,13 @@ def test_no_page():
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.1.2.3", "::1", "localhost"])
 def test_names_for_this_machine(host):
-    assert names_for(host, None) == names_of_machine(host)
-    assert names_for(host, ["a"]) == {*names_of_machine(host), "a"}
+    names = {"localhost", host, socket.gethostname()}
+    assert names_for(host, None) == names_for(host, []) == names
+    assert names_for(host, ["a"]) == {*names, "a"}
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "10.0.0.1", "::", "example.org"])
 def test_names_for_other_machines(host):
     """Any, unless some are given."""
     assert names_for(host, None) is None
-    assert names_for(host, []) == names_of_machine(host)
+    assert names_for(host, []) == {"localhost", host, socket.gethostname()}

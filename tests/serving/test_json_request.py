@@ -144,20 +144,11 @@ def test_invalid_bodies(body, said):
         ([["a"]], [2**31], "'sequence_len' must hold 32-bit integers"),
         ([["a"]], [[1]], "'sequence_len' must hold 32-bit integers"),
         ([["a"]], 1, "'sequence_len' must be a list"),
-        ([["a"]], [5], "'sequence_len', item 0: must be from 0 to 1, the number of"),
-        ([["a"], ["b"]], [1, -1], "item 1: must be from 0 to 1, the number of 'tok"),
-        ([["a"]], [0], None),
-        ([["a", "b"], ["", "b"]], [2, 2], "'tokens', item 1: must have no empty"),
-        ([["a", "", "b"]], [3], "'tokens', item 0: must have no empty"),
-        ([["a", "", "b"], ["a", "", ""]], [1, 3], None),
     ],
     ids=repr,
 )
 def test_invalid_tokens(tokens, lengths, said):
     body = {"inputs": {"tokens": tokens, "sequence_len": lengths}}
-    if said is None:
-        assert arrays(body, TOKENS)["tokens"].tolist()[0][0] == b"a"
-        return
     with pytest.raises(ServingError) as error:
         arrays(body, TOKENS)
     assert said in str(error.value)

@@ -53,7 +53,7 @@ def test_single_outputs(name, model, inputs):
 @pytest.fixture(scope="module")
 def cold(model):
     """A signature whose graphs have not been called."""
-    return Signature(model.loaded.signatures["default"])
+    return Signature(model.loaded.signatures["default"], model.loaded)
 
 
 @pytest.mark.parametrize(

@@ -30,18 +30,26 @@ class Loaded:
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
+def freed():
+    """Has an item for each collection of garbage, which takes a second."""
+    return []
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, freed):
     monkeypatch.setattr(versions, "load_version", Loaded)
+    monkeypatch.setattr(versions, "freeze_garbage", lambda: freed.append(True))
     monkeypatch.setattr(Loaded, "loads", [])
     return tmp_path
 
 
-def add(folder, name, damaged=False):
-    assets = folder / name / ASSETS
-    assets.mkdir(parents=True)
-    (assets / DESCRIPTION).write_text("{}")
-    if damaged:
-        (folder / name / "damaged").touch()
+def add(folder, *names, damaged=False):
+    for name in names:
+        assets = folder / name / ASSETS
+        assets.mkdir(parents=True)
+        (assets / DESCRIPTION).write_text("{}")
+        if damaged:
+            (folder / name / "damaged").touch()
 
 
 def states(served):
@@ -61,8 +69,7 @@ def start(folder, said):
 
 
 def test_exported_model_is_version_1(folder, start):
-    add(folder, ".")
-    add(folder, "7")
+    add(folder, ".", "7")
     served = start()
     assert served.model.version == 1
     served.refresh()
@@ -70,31 +77,19 @@ def test_exported_model_is_version_1(folder, start):
 
 
 def test_newest_version(folder, start):
-    for name in ("1", "00000010", "9", "x11", "12.5", "-3", "٣"):
-        add(folder, name)
+    add(folder, "1", "00000010", "9", "x11", "12.5", "-3", "٣")
     (folder / "99").write_text("a file")
     served = start()
     assert (served.model.version, Loaded.loads) == (10, [10])
     assert served.find("elmo") is served.find("elmo", 10) is served.model
 
 
-def test_newer_version_replaces(folder, start, said):
+def test_newer_version_replaces(folder, start, said, freed):
+    """The former version finishes its requests first."""
     add(folder, "1")
     served = start()
     served.refresh()
-    assert Loaded.loads == [1] and said == []
-    add(folder, "2")
-    served.refresh()
-    assert served.model.version == 2
-    assert states(served) == {1: "END", 2: "AVAILABLE"}
-    assert said == ["version 2 is served instead of 1"]
-    # The newest comes first, as from TensorFlow Serving.
-    assert [state["version"] for state in served.status("elmo")] == ["2", "1"]
-
-
-def test_old_version_finishes_requests(folder, start):
-    add(folder, "1")
-    served = start()
+    assert Loaded.loads == [1] and said == freed == []
     before = served.find("elmo")
     before.in_use.set()
     add(folder, "2")
@@ -106,67 +101,49 @@ def test_old_version_finishes_requests(folder, start):
     before.in_use.clear()
     switching.join(10)
     assert states(served) == {1: "END", 2: "AVAILABLE"}
+    assert served.model.version == 2 and freed == [True]
+    assert said == ["version 2 is served instead of 1"]
+    # The newest comes first, as from TensorFlow Serving.
+    assert [state["version"] for state in served.status("elmo")] == ["2", "1"]
 
 
-def test_damaged_version_is_skipped(folder, start, said):
-    add(folder, "1")
+def test_damaged_versions_are_skipped(folder, start, said):
+    """They are tried again when their files change; the status has the reason."""
+    add(folder, "1", "2")
+    # Folders of one number are told apart.
+    add(folder, "3", "4", "04", damaged=True)
     served = start()
-    add(folder, "2", damaged=True)
-    for _ in range(3):
-        served.refresh()
-    assert served.model.version == 1
-    assert Loaded.loads == [1, 2]
-    (told,) = said
-    assert told.startswith("version 2 is not served: ")
-    (state, _) = served.status("elmo")
-    assert state["state"] == "END"
-    assert state["status"]["error_code"] == "INVALID_ARGUMENT"
-    assert "cannot be loaded" in state["status"]["error_message"]
-    (folder / "2" / "damaged").unlink()
-    served.refresh()
-    assert served.model.version == 2
-    assert states(served) == {1: "END", 2: "AVAILABLE"}
-
-
-def test_start_with_damaged_newest(folder, start, said):
-    """The newest version that loads is served; the status says why no newer one is."""
-    add(folder, "1")
-    add(folder, "2")
-    add(folder, "3", damaged=True)
-    add(folder, "4", damaged=True)
-    served = start()
-    assert (served.model.version, Loaded.loads) == (2, [4, 3, 2])
+    assert (served.model.version, Loaded.loads) == (2, [4, 4, 3, 2])
     assert states(served) == {4: "END", 3: "END", 2: "AVAILABLE"}
     assert [told.split(":")[0] for told in said] == [
         "version 4 is not served",
         "version 3 is not served",
     ]
-    (state,) = served.status("elmo", 4)
+    (state,) = served.status("elmo", 3)
     assert state["status"] == {
         "error_code": "INVALID_ARGUMENT",
-        "error_message": f"{folder / '4'}: cannot be loaded",
+        "error_message": f"{folder / '3'}: cannot be loaded",
     }
-    served.refresh()
-    assert Loaded.loads == [4, 3, 2] and len(said) == 2
+    add(folder, "5", damaged=True)
+    for _ in range(3):
+        served.refresh()
+    assert served.model.version == 2
+    assert Loaded.loads == [4, 4, 3, 2, 5] and len(said) == 3
     (folder / "3" / "damaged").unlink()
     served.refresh()
-    assert (served.model.version, Loaded.loads) == (3, [4, 3, 2, 3])
-    assert states(served) == {4: "END", 3: "AVAILABLE", 2: "END"}
+    assert (served.model.version, Loaded.loads[5:]) == (3, [3])
+    assert states(served) == {5: "END", 4: "END", 3: "AVAILABLE", 2: "END"}
 
 
 def test_number_of_many_bits(folder, start, said):
     """A version that no client could name is skipped, and is in no status."""
-    for name in ("9" * 19, "9" * 200, str(2**63)):
-        add(folder, name)
+    add(folder, "9" * 19, "9" * 200, str(2**63))
     with pytest.raises(ValueError, match="a version must be at most 9,223,372,036"):
         start()
     add(folder, str(2**63 - 1))
     served = start()
-    assert served.model.version == 2**63 - 1
     assert states(served) == {2**63 - 1: "AVAILABLE"}
     assert len(said) == 3 and all("must be at most" in told for told in said)
-    served.refresh()
-    assert len(said) == 3
 
 
 def test_error_of_any_kind(folder, start, said, monkeypatch):
@@ -185,47 +162,26 @@ def test_error_of_any_kind(folder, start, said, monkeypatch):
     assert served.status("elmo", 2)[0]["status"]["error_message"] == "RuntimeError"
 
 
-def test_folders_of_one_number(folder, start, said):
-    """The folders 7 and 007 are told apart: no one is tried again each second."""
-    add(folder, "1")
-    served = start()
-    for name in ("7", "007"):
-        add(folder, name, damaged=True)
-    for _ in range(3):
-        served.refresh()
-    assert len(said) == 1
-
-
-def test_no_version_loads(folder, start, said):
-    add(folder, "1", damaged=True)
-    add(folder, "2", damaged=True)
-    with pytest.raises(ValueError, match=f"{folder / '2'}: cannot be loaded"):
-        start()
-    assert said == []
-
-
 def test_removed_version(folder, start):
-    add(folder, "1")
-    add(folder, "2")
+    """The model stays, whatever becomes of its files."""
+    add(folder, "1", "2")
     served = start()
-    shutil.rmtree(folder / "2")
-    served.refresh()
-    assert served.model.version == 1
-    # The last one stays, whatever becomes of its files.
-    shutil.rmtree(folder / "1")
-    served.refresh()
-    assert served.model.version == 1
+    for path in (folder / "2", folder / "1"):
+        shutil.rmtree(path)
+        served.refresh()
+        assert served.model.version == 1
     os.rmdir(folder)
     served.refresh()
     assert served.model.version == 1
 
 
-def test_unknown_versions(folder, start):
+def test_unknown_versions(folder, start, said):
     with pytest.raises(ValueError, match="`model` must be an exported model"):
         start()
-    add(folder, "1", damaged=True)
-    with pytest.raises(ValueError, match="cannot be loaded"):
+    add(folder, "1", "2", damaged=True)
+    with pytest.raises(ValueError, match=f"{folder / '2'}: cannot be loaded"):
         start()
+    assert said == []
     add(folder, "3")
     served = start()
     for name, version in [("other", None), ("elmo", 1), ("elmo", 4), ("other", 3)]:

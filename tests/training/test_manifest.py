@@ -1,3 +1,4 @@
+import dataclasses
 import os
 import signal
 import time
@@ -59,14 +60,20 @@ def files(tmp_path):
             r"`corpus` must be text, as when .*training\.json.*: batches",
         ),
         ({"seed": 1}, r"`seed` must be 0, as in .*training\.json.*seed=1"),
+        (
+            {"config": 10},
+            r"`config` must be that of .*options\.json.*units=10",
+        ),
     ],
     ids=str,
 )
 def test_other_arguments(changed, said, files):
     """A run goes on with what it began with, or not at all."""
     check_manifest(files, CONFIG, MANIFEST)
+    units = changed.get("config", CONFIG.units)
+    config = dataclasses.replace(CONFIG, units=units)
     with pytest.raises(ValueError, match=said):
-        check_manifest(files, CONFIG, {**MANIFEST, **changed})
+        check_manifest(files, config, {**MANIFEST, **changed})
 
 
 def test_validation_that_was_not_there(tmp_path):

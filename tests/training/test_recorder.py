@@ -3,6 +3,7 @@ import json
 import math
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from keras_elmo.training.pending_steps import Step
@@ -57,17 +58,22 @@ def test_interval_means():
 
 
 def test_learning_run():
+    """The running mean is a mean first, and then of some 100 steps."""
     state = RunState()
-    assert not any(map(state.diverges, [10.0, 9.0, 4.0, 39.0, 2.0]))
+    losses = [10.0, 9.0, 4.0, 39.0, 2.0]
+    for number, loss in enumerate(losses, 1):
+        assert not state.diverges(number, loss)
+        assert state.mean_loss == pytest.approx(np.mean(losses[:number]))
+    assert not state.diverges(5000, 112.8)
+    assert state.mean_loss == pytest.approx(12.8 + 1.0)
 
 
 @pytest.mark.parametrize("loss", [math.nan, math.inf, 60.0])
 def test_diverged_run(loss):
     state = RunState()
-    assert not any(state.diverges(5.0) for _ in range(200))
-    before = state.mean_loss
-    assert state.diverges(loss)
-    assert state.mean_loss == before
+    assert not any(state.diverges(number, 5.0) for number in range(1, 9))
+    assert state.diverges(9, loss)
+    assert state.mean_loss == 5.0
 
 
 def test_best_perplexity():

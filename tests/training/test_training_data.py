@@ -5,10 +5,15 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.pretrain import pretrain
-from keras_elmo.training.training_data import batches_from, with_prepared_text
+from keras_elmo.training.training_data import (
+    TrainingData,
+    batches_from,
+    with_prepared_text,
+)
 from keras_elmo.training.training_options import TrainingOptions
 from tests.helpers.runs import SMALLER, ready_made, state_of, write_text
 
@@ -80,6 +85,29 @@ def test_epochs_differ_in_order(tmp_path):
     assert passes[:6] != passes[6:]
     assert sorted(sum(passes[:6], [])) == sorted(sum(passes[6:], []))
     assert ids(batches_from(corpus, (1, 2), epochs=2)) == passes[8:]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        7,
+        {"lengths": 9, "num_words": 64},
+        {"lengths": [9]},
+        {"lengths": [], "num_words": 64},
+        {"lengths": [10], "num_words": 64},
+        {"lengths": [9], "num_words": 1e9},
+    ],
+    ids=str,
+)
+def test_impossible_shapes(wrong, tmp_path):
+    (tmp_path / "training.json").write_text(json.dumps({"shapes": wrong}), "utf-8")
+    options = TrainingOptions(
+        SMALLER, write_text(tmp_path / "text.txt"), batch_tokens=36, max_tokens=9
+    )
+    data = TrainingData(options, None, None, (0, 1), compiles=False)
+    Vocabulary(["<S>", "</S>", "<UNK>"]).save(tmp_path / "vocabulary.txt")
+    with pytest.raises(ValueError, match=r"training\.json: shapes must be"):
+        data.open(PretrainingDirectory(tmp_path))
 
 
 # ---------------------------------------------------------------- prepared text

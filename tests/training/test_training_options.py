@@ -82,7 +82,7 @@ def test_help_and_default_are_written_once():
         ({"learning_rate": float("nan")}, "`learning_rate` must be positive"),
         ({"optimizer": "sgd"}, "`optimizer` must be 'adagrad' or 'adam' or 'muon'"),
         ({"seed": -1}, "`seed` must be at least 0"),
-        ({"seed": 2**32}, "`seed` must be at least 0 and below 4,294,967,296"),
+        ({"seed": 2**32}, "`seed` must be at most 4,294,967,295"),
         ({"patience": 2}, "`patience` needs a `validation` text"),
         ({"schedule": "cosine"}, "`schedule` cosine needs `steps`"),
         ({"schedule": "cosine", "steps": 9, "learning_rate": abs}, "needs a number"),
@@ -113,3 +113,8 @@ def test_impossible_values(values, said):
 def test_ten_epochs_if_nothing_ends_a_run():
     assert TrainingOptions(None, "text.txt").epochs == 10
     assert TrainingOptions(None, "text.txt", steps=3).epochs is None
+
+
+def test_optimizer_that_is_none():
+    with pytest.raises(TypeError, match="`optimizer` must be a name or a Keras opt"):
+        TrainingOptions(None, "text.txt", optimizer=5)

@@ -19,7 +19,7 @@ PAIR = np.dtype([("a", "<u4"), ("b", "<u8")])
     ids=lambda values: f"{values.shape}",
 )
 def test_round_trip(values, tmp_path):
-    """The bytes are those of `np.save`; what is read is a map of them."""
+    """The bytes equal those from `np.save`, and reading maps them."""
     write_array(tmp_path / "x.npy", values)
     np.save(tmp_path / "y.npy", values)
     assert (tmp_path / "x.npy").read_bytes() == (tmp_path / "y.npy").read_bytes()

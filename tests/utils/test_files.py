@@ -200,7 +200,7 @@ def test_message_of_a_library_names_the_path(kind, tmp_path):
     ids=["TensorFlow", "NumPy"],
 )
 def test_full_disk_of_a_library(error, said, tmp_path, monkeypatch):
-    """The file is named where a library names its own, or none."""
+    """The error names the file, though the library does not."""
     monkeypatch.chdir(tmp_path)
     with pytest.raises(OSError) as caught, replacing("model") as temporary:
         raise type(error)(str(error).replace("PART", temporary))

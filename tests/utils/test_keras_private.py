@@ -22,7 +22,7 @@ from tests.helpers.installed import import_installed
 from tests.helpers.layer_checks import numpy_of
 from tests.test_architecture import modules
 
-# Each has a test below; those of Python itself are the same in every release of it.
+# Each has a test below. Python's own names stay the same in every release.
 OF_KERAS = {
     *("_get_variable_index", "_all_reduce_sum_gradients", "_flatten_layers"),
     *("_value", "_trainable"),
@@ -71,7 +71,7 @@ def private(names):
 
 
 def foreign_names(cls):
-    """The private names that the classes of other packages have, of which one is."""
+    """Private names in a class's bases from other packages."""
     names = set()
     for base in cls.__mro__[1:]:
         if not base.__module__.startswith(("keras_elmo", "builtins", "abc")):

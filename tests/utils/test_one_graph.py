@@ -47,7 +47,7 @@ def test_graphs_of_all_shapes_share_one():
 
 
 def test_options_and_gradients():
-    """A graph for each option; its gradient is that of the call outside of a graph."""
+    """Each option has a graph, whose gradient equals the eager one."""
     variable = tf.Variable(3.0)
     traced = []
 
@@ -78,7 +78,7 @@ def test_a_call_outside_of_a_graph_makes_none():
 
 
 def test_other_values_of_variables():
-    """A graph has the variables themselves; these calls have others."""
+    """Calls with other values than the variables' make graphs of their own."""
     layer = Scaled()
     graph_of(layer)
     x = tf.ones((3, 2))

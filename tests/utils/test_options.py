@@ -79,7 +79,7 @@ def test_values_are_checked(values, said):
 
 
 def test_names_of_the_reader():
-    """Errors and help texts have the names of Python, or those of the command line."""
+    """Errors and help texts have the names of Python or of the command line."""
     assert python_help(Colours)["coats"] == "How many. As an integer."
     token = FLAGS.set({"coats": "--layers", "wet": "--wet"})
     try:

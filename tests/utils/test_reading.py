@@ -29,7 +29,7 @@ class Special(ValueError):
     ids=repr,
 )
 def test_damage(error, said):
-    """Whatever a library raises is a ValueError that names the file."""
+    """Any error of a library becomes a ValueError that names the file."""
     with pytest.raises(ValueError) as caught, reading("x.zip"):
         raise error
     assert str(caught.value) == said
