@@ -78,4 +78,4 @@ def named_places(
                 f"{received(**{argument: fields[field]})}{did_you_mean(column, names)}"
             )
         places[field] = guesses[0]
-    return places
+    return {field: places[field] for field in fields}

@@ -17,7 +17,7 @@ from keras_elmo.utils.files import parse_json_object
 Form: TypeAlias = Literal["tsv", "csv", "jsonl"]
 # A text, a list of words, or a label.
 Value: TypeAlias = Any
-# The number of a row's first line, and its values by `text`, `pair` and `label`.
+# The number of a row's first line, and its values by the fields of `Columns`.
 Row: TypeAlias = tuple[int, dict[str, Value]]
 
 _SUFFIXES: dict[str, Form] = {
@@ -62,27 +62,29 @@ def read_labelled(
     rows: list[LabelledText] = []
     types: set[type] = set()
     for path in expand_files(files, of_sentences=False):
-        table = _Table(path, strict_lines(path), columns.fields(pairs))
+        fields = columns.fields(pairs)
+        table = _Table(path, strict_lines(path), fields, multi_label)
         first = len(rows)
-        for number, values in table.rows():
-            labels = table.labels(number, values["label"], multi_label)
-            types.update(map(type, labels))
+        for row in table.rows():
+            rows.append(row)
+            types.update(map(type, row.labels))
             if len(types) > 1:
                 rule = "have labels of the type that other lines have"
-                refuse_line(path, number, rule, values["label"])
-            texts = table.texts(number, values)
-            rows.append(LabelledText(texts, labels, path, number))
+                refuse_line(path, row.line, rule, _shown(row, multi_label))
         if len(rows) == first:
             raise ValueError(f"{path}: must hold texts with labels. Received: none")
-        labels = [repr(row.labels) for row in rows[first:]]
+        labels = [repr(_shown(row, multi_label)) for row in rows[first:]]
         if not table.has_header and may_be_header(labels):
-            label = labels[0] if multi_label else repr(rows[first].labels[0])
             warnings.warn(
-                f"{path}: the label {label} comes in the first line alone; if that is "
-                f"a header, name a column of it with {called('label_column')}",
+                f"{path}: the label {labels[0]} comes in the first line alone; if that "
+                f"is a header, name a column of it with {called('label_column')}",
                 stacklevel=3,
             )
     return rows
+
+
+def _shown(row: LabelledText, multi_label: bool) -> Value:
+    return row.labels if multi_label else row.labels[0]
 
 
 def read_texts(
@@ -104,10 +106,8 @@ def read_texts(
     if is_table or _is_row(first, labels):
         fields = columns.fields(pairs)
         del fields["label"]
-        table = _Table(path, lines, fields, labels)
-        for number, values in table.rows():
-            texts = table.texts(number, values)
-            yield tuple(texts) if pairs else texts[0]
+        for row in _Table(path, lines, fields, known_labels=labels).rows():
+            yield tuple(row.texts) if pairs else row.texts[0]
         return
     for _, text in lines:
         yield text if text.strip() else None
@@ -151,6 +151,7 @@ class _Table:
         path: str,
         lines: Iterator[Line],
         fields: Mapping[str, str | int | None],
+        multi_label: bool = False,
         known_labels: Container[object] = (),
     ) -> None:
         self._path = path
@@ -159,11 +160,26 @@ class _Table:
         form: Form = "jsonl" if is_json else "tsv" if "\t" in self._first else "csv"
         self._form = _form_of(path) or form
         self._fields = fields
+        self._multi_label = multi_label
         self._known_labels = known_labels
         self.has_header = True
 
-    def rows(self) -> Iterator[Row]:
-        """Yields the number and the wanted values of each row."""
+    def rows(self) -> Iterator[LabelledText]:
+        """Yields the rows, without labels if that field is not wanted."""
+        for number, values in self._values():
+            labels = (
+                self._labels(number, values.pop("label")) if "label" in values else []
+            )
+            for name, text in values.items():
+                words = text if isinstance(text, list) else [text]
+                if not words or not all(
+                    isinstance(x, str) and x.strip() for x in words
+                ):
+                    rule = f"have a {name} that is not empty"
+                    refuse_line(self._path, number, rule, text)
+            yield LabelledText([*values.values()], labels, self._path, number)
+
+    def _values(self) -> Iterator[Row]:
         if self._form == "jsonl":
             return self._objects()
         if self._form == "tsv":
@@ -179,22 +195,10 @@ class _Table:
             return self._cells(self._quoted(";"), "semicolons")
         return self._cells(self._quoted(","), "commas")
 
-    def texts(self, number: int, values: Mapping[str, Value]) -> list[Value]:
-        """Returns the text of a row, or both texts of a pair."""
-        texts = {name: x for name, x in values.items() if name != "label"}
-        for name, text in texts.items():
-            words = text if isinstance(text, list) else [text]
-            if not words or not all(isinstance(x, str) and x.strip() for x in words):
-                rule = f"have a {name} that is not empty"
-                refuse_line(self._path, number, rule, text)
-        return [*texts.values()]
-
-    def labels(self, number: int, value: object, multi_label: bool) -> list[Value]:
-        """Returns the labels of a row: one unless `multi_label`."""
-        labels: object = [value]
-        rule = "have a label: a string or an integer"
-        if multi_label:
-            rule, labels = "have a list of labels, strings or integers", value
+    def _labels(self, number: int, value: Value) -> list[Value]:
+        labels, rule = [value], "have a label: a string or an integer"
+        if self._multi_label:
+            labels, rule = value, "have a list of labels, strings or integers"
             if isinstance(value, str) and self._form != "jsonl":
                 labels = [part for part in value.split(",") if part.strip()]
         if not isinstance(labels, list):

@@ -10,7 +10,7 @@ Where: TypeAlias = Callable[[int], str]
 # A message shows this many names.
 _SHOWN = 5
 # A file with more rows, whose first name occurs once, may have a header.
-_FEW = 4
+FEW_ROWS = 4
 
 
 class NameCounts:
@@ -59,4 +59,4 @@ class NameCounts:
 def may_be_header(names: Sequence[str]) -> bool:
     """Whether the first name occurs once, and most names after it more often."""
     first, *rows = names
-    return len(rows) >= _FEW and first not in rows and 2 * len({*rows}) <= len(rows)
+    return len(rows) >= FEW_ROWS and first not in rows and 2 * len({*rows}) <= len(rows)

@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from keras_elmo.text.name_counts import NameCounts, may_be_header
+from keras_elmo.text.name_counts import FEW_ROWS, NameCounts, may_be_header
 from keras_elmo.utils.tag_schemes import are_span_tags, strange_tags
 
 
@@ -32,14 +32,14 @@ def count_tags(sentences: Iterable[TaggedSentence]) -> NameCounts:
 def warn_of_header(sentences: Sequence[TaggedSentence]) -> None:
     """Warns if the tag of the first line looks like the name of a column.
 
-    Among tags of spans, `warn_of_names` tells it.
+    Tags of spans are left to `warn_of_names`.
     """
     first, *tags = [tag for sentence in sentences for tag in sentence.tags]
     if first in tags or are_span_tags(tags):
         return
     # Such as Wortart among VERB and NOUN.
-    is_odd = len(tags) >= 4 and not first.isupper() and all(map(str.isupper, tags))
-    if is_odd or may_be_header([first, *tags]):
+    is_odd = not first.isupper() and all(map(str.isupper, tags))
+    if (is_odd and len(tags) >= FEW_ROWS) or may_be_header([first, *tags]):
         warnings.warn(
             f"{sentences[0].where(0)}: the tag {first!r} comes in this line alone; if "
             "it is a header, delete it",

@@ -83,6 +83,7 @@ def test_columns(content, columns):
         ("a\tb\tx\nc\td\ty\n", ()),
         ("pair\tlabel\ttext\nb\tx\ta\nd\ty\tc\n", ()),
         ("p\th\tlabel\na\tb\tx\nc\td\ty\n", ("p",)),
+        ("p\tpair\tlabel\na\tb\tx\nc\td\ty\n", ()),
         ("p\th\tlabel\na\tb\tx\nc\td\ty\n", ("p", "h", "label")),
     ],
 )
