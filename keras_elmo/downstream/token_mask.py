@@ -5,9 +5,9 @@ from keras import ops
 
 from keras_elmo.layers.recurrence import leading
 from keras_elmo.text.string_layer import padded, sentence_lengths
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.types import Shape, Tensor
 
 
 def keep_first_of_empty(mask: Tensor) -> Tensor:
@@ -21,8 +21,7 @@ def keep_first_of_empty(mask: Tensor) -> Tensor:
     return ops.logical_or(mask, ops.logical_and(empty, first))
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class TokenMask(keras.Operation):
     """Finds the positions of a sentence's tokens.
 
@@ -52,8 +51,7 @@ class TokenMask(keras.Operation):
         return keras.KerasTensor(tokens.shape, "bool")
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class CharacterMask(keras.Operation):
     """Makes the mask of `ElmoEmbedding`, as one row of a model's summary.
 
@@ -95,9 +93,6 @@ class CharacterMask(keras.Operation):
         tokens = sizes[0] if sizes else None
         added = 2 * self.keep_boundaries - 2 * (len(sizes) == 2)
         return batch, None if tokens is None else tokens + added
-
-    def get_config(self) -> Config:
-        return {"keep_boundaries": self.keep_boundaries, "name": self.name}
 
 
 def is_ids(tokens: Tensor) -> bool:

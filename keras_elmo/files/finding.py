@@ -20,7 +20,7 @@ if not SHIPPED.is_dir():
 ASSETS = "assets.extra"
 DESCRIPTION = "keras_elmo.json"
 ONNX_SUFFIX, LITERT_SUFFIX = ".onnx", ".tflite"
-# Other names are those of folders, such as elmo-v1.0.
+# Any other suffix may end the name of a folder, such as elmo-v1.0.
 _FILE_SUFFIXES = (
     *(".onnx", ".tflite", ".keras", ".h5", ".hdf5", ".pb", ".pt", ".pth", ".bin"),
     *(".safetensors", ".npy", ".npz", ".zip", ".tar", ".gz", ".xz", ".json", ".jsonl"),
@@ -32,10 +32,10 @@ class ForeignFormat(NamedTuple):
     """What another program writes, and `import_model` reads.
 
     Attributes:
-        kind: what messages call a model of the format.
-        files: patterns of the files that tell it: a folder has all of them, or a format
-            of one file is that file.
-        help: of the option that names the format on the command line.
+        kind: what messages call such a model.
+        files: patterns of file names: a folder must match all of them; a single file
+            must match the only one.
+        help: help text of the command-line option for the format.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class ForeignFormat(NamedTuple):
     help: str
 
     def matches(self, path: StrPath) -> bool:
-        """Whether a file or folder is of the format, by names alone."""
+        """Whether a file or folder has this format, judged by names alone."""
         path = os.fspath(path)
         if os.path.isfile(path):
             return fnmatch(os.path.basename(path), self.files)
@@ -72,7 +72,7 @@ FOREIGN_FORMATS = {
 
 
 class RunFiles:
-    """Names the files of a pretraining directory.
+    """Names the files in a pretraining directory.
 
     - `options.json`: the sizes of the model, in the published format.
     - `weights.hdf5`: the best encoder so far, in the published format, and its softmax.
@@ -119,19 +119,9 @@ def checkpoint_steps(folder: StrPath) -> list[int]:
     return sorted(int(name[1]) for name in names if name)
 
 
-def is_onnx(path: StrPath) -> bool:
-    """Whether a path is named like an ONNX file."""
-    return os.fspath(path).endswith(ONNX_SUFFIX)
-
-
-def is_litert(path: StrPath) -> bool:
-    """Whether a path is named like a LiteRT file."""
-    return os.fspath(path).endswith(LITERT_SUFFIX)
-
-
 def needs_no_keras(path: StrPath) -> bool:
     """Whether a path is named like a file that a runtime computes without Keras."""
-    return is_onnx(path) or is_litert(path)
+    return os.fspath(path).endswith((ONNX_SUFFIX, LITERT_SUFFIX))
 
 
 def check_folder_name(**arguments: StrPath) -> None:
@@ -167,15 +157,15 @@ def is_shipped(name: StrPath) -> bool:
     return not os.path.exists(name) and os.fspath(name) in shipped_names()
 
 
-def language_of(folder: Path) -> str:
-    """Returns the language of a model's text; "" if its card does not say."""
+def read_language(folder: Path) -> str:
+    """Returns the language of a model's text; "" if its card has none."""
     shipped = folder.resolve().parent == SHIPPED.resolve()
     card = folder.with_suffix(".md") if shipped else folder / "README.md"
-    return said_on(card, "language")
+    return read_card(card, "language")
 
 
-def said_on(card: Path, key: str) -> str:
-    """Returns a value of the head of a card, as the Hub reads it; "" without."""
+def read_card(card: Path, key: str) -> str:
+    """Returns a value in the head of a card, as the Hub reads it; "" without."""
     if not card.is_file():
         return ""
     text = card.read_text(encoding="utf-8", errors="replace")

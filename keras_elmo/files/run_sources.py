@@ -12,8 +12,6 @@ from keras_elmo.files.sources import (
     LANGUAGE_MODEL,
     WEIGHTS,
     ModelSource,
-    Softmax,
-    open_softmax,
     words_in,
 )
 from keras_elmo.files.validation import NoLanguageModel, check_tokenizer
@@ -67,9 +65,6 @@ class Run(ModelSource):
             return self._directory.read_model()
         return self._directory.read_checkpoint()
 
-    def softmax(self) -> Softmax | None:
-        return open_softmax(self._files.vocabulary, self._files.weights)
-
     def describe(self) -> Config:
         from keras_elmo.files.published import check_weights
         from keras_elmo.files.run_history import read_history
@@ -107,7 +102,7 @@ class RunCheckpoint(ModelSource):
     @staticmethod
     def matches(path: str) -> bool:
         is_step = path.endswith(".npz") and os.path.isfile(path)
-        return is_step and RunFiles(_run_of(path)).holds_a_run()
+        return is_step and RunFiles(_run_folder(path)).holds_a_run()
 
     def encoder(self) -> "Encoder":
         return self.language_model().encoder
@@ -115,12 +110,12 @@ class RunCheckpoint(ModelSource):
     def language_model(self) -> "PretrainingModel":
         from keras_elmo.files.run_directory import PretrainingDirectory
 
-        return PretrainingDirectory(_run_of(self.path)).read_checkpoint(self.path)
+        return PretrainingDirectory(_run_folder(self.path)).read_checkpoint(self.path)
 
     def describe(self) -> Config:
         step = re.search(r"step-(\d+)\.npz$", self.path)
         return {
-            **Run(_run_of(self.path)).describe(),
+            **Run(_run_folder(self.path)).describe(),
             "step": int(step[1]) if step else None,
             "uses": [*ENCODER, *LANGUAGE_MODEL],
         }
@@ -157,9 +152,6 @@ class PublishedFolder(ModelSource):
             f"{self.path}: holds an encoder but no language model: {missing} is missing"
         )
 
-    def softmax(self) -> Softmax | None:
-        return open_softmax(RunFiles(self.path).vocabulary, self._two_files()[1])
-
     def describe(self) -> Config:
         from keras_elmo.files.published import check_weights, published_config
 
@@ -190,6 +182,6 @@ def published_files(path: StrPath) -> tuple[list[str], list[str]]:
     return options, hdf5 + h5
 
 
-def _run_of(step: str) -> str:
+def _run_folder(step: str) -> str:
     """Returns the directory of a checkpoint's run."""
     return os.path.dirname(os.path.dirname(os.path.abspath(step)))

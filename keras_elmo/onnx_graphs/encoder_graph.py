@@ -12,7 +12,7 @@ from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, array_of
+from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, to_float32
 from keras_elmo.onnx_graphs.recurrence_graph import PackedRows, add_bilm
 from keras_elmo.utils.checks import called
 
@@ -33,7 +33,15 @@ class EncodedTokens(NamedTuple):
 
     def mixed(self, graph: OnnxGraph, mix: ScalarMix, units: int) -> str:
         """Returns the mix of the layers, whose last axis has `units` elements."""
-        return _add_scalar_mix(graph, mix, self.layers, self.mask, units)
+        layers = self.layers
+        if mix.layer_norm:
+            layers = [_normalize(graph, layer, self.mask, units) for layer in layers]
+        weights = to_float32(mix.gamma * ops.softmax(mix.scalars))
+        parts = [
+            graph.add("Mul", layer, graph.constant(weight))
+            for layer, weight in zip(layers, weights, strict=True)
+        ]
+        return graph.add("Sum", *parts)
 
     def lengths(self, graph: OnnxGraph) -> str:
         """Returns the `(batch,)` int32 numbers of tokens."""
@@ -54,35 +62,19 @@ def add_encoder(graph: OnnxGraph, encoder: Encoder, char_ids: str) -> EncodedTok
     is_token = graph.slice(valid, 2, TO_THE_END, axis=1)
     mask = graph.add("Unsqueeze", graph.cast(is_token, "float32"), graph.integers(2))
     rows = PackedRows(graph, valid)
+    # Each unique word of a batch is embedded once.
     num_ids = encoder.config.ids_per_token
-    x = _add_token_embedding(
-        graph, encoder.token_embedding, char_ids, num_ids, rows.positions
-    )
-    packed = add_bilm(graph, encoder.get_layer("bilm"), rows, x)
-    return EncodedTokens(rows.unpack(graph, packed, is_token), is_token, mask)
-
-
-def _add_token_embedding(
-    graph: OnnxGraph,
-    layer: TokenEmbedding,
-    char_ids: str,
-    num_ids: int,
-    positions: str,
-) -> str:
-    """Embeds each unique word of a batch once, `(tokens, projection_units)`.
-
-    `positions` are `(tokens,)` int64, which ones to embed: 0 is a masked one, the first
-    row of `char_ids` begins with 1.
-    """
     words = graph.add("Reshape", char_ids, graph.integers(-1, num_ids))
     # A masked word comes first, so that a batch without words has one to embed.
-    masked = graph.constant(np.zeros((1, num_ids)), "int32")
-    words = graph.add("Concat", masked, words, axis=0)
+    no_word = graph.constant(np.zeros((1, num_ids)), "int32")
+    words = graph.add("Concat", no_word, words, axis=0)
     # ONNX Runtime finds unique rows of 64-bit numbers only.
     words = graph.cast(words, "int64")
     words, _, indices, _ = graph.add_several(4, "Unique", words, axis=0, sorted=0)
-    embeddings = embed_words(layer, graph, words, num_ids)
-    return graph.add("Gather", embeddings, graph.add("Gather", indices, positions))
+    embeddings = embed_words(encoder.token_embedding, graph, words, num_ids)
+    x = graph.add("Gather", embeddings, graph.add("Gather", indices, rows.positions))
+    packed = add_bilm(graph, encoder.get_layer("bilm"), rows, x)
+    return EncodedTokens(rows.unpack(graph, packed, is_token), is_token, mask)
 
 
 @singledispatch
@@ -109,7 +101,7 @@ def _look_up(
         ids = graph.add("Gather", words, zero, axis=1)
         # The masked id has no row; its vector is not used.
         rows = graph.add("Max", graph.add("Sub", ids, graph.integers(1)), zero)
-        table = graph.constant(array_of(layer.word_embedding))
+        table = graph.constant(to_float32(layer.word_embedding))
         parts.append(graph.add("Gather", table, rows, axis=0))
         words = graph.slice(words, 1, TO_THE_END, axis=1)
         num_ids -= 1
@@ -135,15 +127,15 @@ def _embed_characters(
 ) -> str:
     widest = max(width for width, _ in layer.filters)
     words = _without_padding(graph, words, widest, num_ids)
-    table = graph.constant(array_of(layer.char_embedding))
+    table = graph.constant(to_float32(layer.char_embedding))
     characters = graph.add("Gather", table, words, axis=0)
     characters = graph.add("Transpose", characters, perm=[0, 2, 1])
     features = []
     for kernel, bias in zip(layer.kernels, layer.biases, strict=True):
-        kernel = graph.constant(array_of(kernel).transpose(2, 1, 0))
+        kernel = graph.constant(to_float32(kernel).transpose(2, 1, 0))
         x = graph.add("Conv", characters, kernel)
         x = graph.add("ReduceMax", x, axes=[2], keepdims=0)
-        x = graph.add("Add", x, graph.constant(array_of(bias)))
+        x = graph.add("Add", x, graph.constant(to_float32(bias)))
         features.append(graph.add(layer.activation.capitalize(), x))
     x = graph.add("Concat", *features, axis=1)
     for highway in layer.highways:
@@ -163,23 +155,6 @@ def _add_highway(graph: OnnxGraph, layer: Highway, x: str) -> str:
     # carry * y + (1 - carry) * x
     change = graph.add("Sub", graph.add("Relu", y), x)
     return graph.add("Add", x, graph.add("Mul", graph.add("Sigmoid", carry), change))
-
-
-def _add_scalar_mix(
-    graph: OnnxGraph, mix: ScalarMix, layers: list[str], mask: str, units: int
-) -> str:
-    """Mixes `(batch, tokens, units)` layers that are 0 where `mask` is 0.
-
-    The mask is `(batch, tokens, 1)` float32.
-    """
-    if mix.layer_norm:
-        layers = [_normalize(graph, layer, mask, units) for layer in layers]
-    weights = array_of(mix.gamma * ops.softmax(mix.scalars))
-    parts = [
-        graph.add("Mul", layer, graph.constant(weight))
-        for layer, weight in zip(layers, weights, strict=True)
-    ]
-    return graph.add("Sum", *parts)
 
 
 def _normalize(graph: OnnxGraph, layer: str, mask: str, units: int) -> str:

@@ -8,7 +8,7 @@ over segments has a `Scan` over the steps of each.
 import numpy as np
 
 from keras_elmo.layers.bilm import BiLM, ProjectedLSTM
-from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, array_of
+from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, to_float32
 
 # Positions of a segment whose gates are computed at once, in the cache of a processor.
 _MAX_POSITIONS = 512
@@ -44,7 +44,7 @@ class PackedRows:
         # === Positions ===
         step, rank = graph.add_several(2, "Split", graph.add("NonZero", live), axis=0)
         step, rank = (graph.add("Squeeze", x, zero) for x in (step, rank))
-        # Of each row its first position, less one for the row of position 0.
+        # The first position of each row; one less, because position 0 has a row.
         before = graph.add("Sub", graph.add("Gather", order, rank), one)
         first = graph.add("Add", graph.add("Mul", before, width), one)
         # The row of position 0 has that one alone.
@@ -52,11 +52,11 @@ class PackedRows:
         last = graph.add("Sub", graph.add("Gather", lengths, rank), one)
         mirrored = graph.add("Sub", last, step)
         start = graph.add("Gather", self._starts, mirrored)
-        # Where the position is if rows begin with their last; its own inverse.
+        # Where the position is if rows are read backwards; its own inverse.
         self.mirrored = graph.add("Add", start, rank)
 
     def _add_segments(self, graph: OnnxGraph, sizes: str) -> tuple[str, ...]:
-        """Returns the steps and the positions that segments begin with, and sizes."""
+        """Returns the first position of each segment, and how many rows it has."""
         limit = graph.constant(_MAX_POSITIONS, "int64")
         block = graph.add("Div", graph.slice(self._starts, 0, -1, axis=0), limit)
         # A step that differs from the one before begins a segment.
@@ -83,7 +83,7 @@ class PackedRows:
     ) -> list[str]:
         """Runs both directions of a layer from a fresh state.
 
-        Of each direction `x` is `(positions, features)`, packed, as the results are.
+        `x` is packed, `(positions, features)`, for each direction; so are the results.
         """
         starts, sizes = self._segments
         body = OnnxGraph(f"{name}_segment", graph)
@@ -188,8 +188,8 @@ def _input_gates(body: OnnxGraph, layer: ProjectedLSTM, x: str) -> str:
     """Computes the inputs' share of the gates, for all positions at once."""
     # The forget gate's bias of one is not among the weights.
     forget = np.repeat(np.array([0, 0, 1, 0], "float32"), layer.units)
-    kernel = array_of(layer.kernel)[: -layer.projection_units]
-    return body.affine(x, kernel, array_of(layer.bias) + forget)
+    kernel = to_float32(layer.kernel)[: -layer.projection_units]
+    return body.affine(x, kernel, to_float32(layer.bias) + forget)
 
 
 def _steps(graph: OnnxGraph, name: str, pair: tuple[ProjectedLSTM, ...]) -> object:
@@ -215,7 +215,7 @@ def _add_step(
     body: OnnxGraph, layer: ProjectedLSTM, h: str, c: str, gates: str
 ) -> tuple[str, str]:
     """Returns the next `h` and `c`."""
-    kernel = array_of(layer.kernel)[-layer.projection_units :]
+    kernel = to_float32(layer.kernel)[-layer.projection_units :]
     gates = body.add("Add", gates, body.affine(h, kernel))
     i, j, f, o = body.add_several(4, "Split", gates, axis=1)
     i, f, o = (body.add("Sigmoid", gate) for gate in (i, f, o))
@@ -223,7 +223,7 @@ def _add_step(
     c = body.add("Add", kept, body.add("Mul", i, body.add("Tanh", j)))
     c = _clip(body, c, layer.cell_clip)
     hidden = body.add("Mul", o, body.add("Tanh", c))
-    h = body.affine(hidden, array_of(layer.projection_kernel))
+    h = body.affine(hidden, to_float32(layer.projection_kernel))
     return _clip(body, h, layer.projection_clip), c
 
 

@@ -8,13 +8,12 @@ from keras_elmo.text.plain_ids import BEGIN_OF_WORD, END_OF_WORD, PADDING, Plain
 from keras_elmo.text.string_layer import StringLayer, padded, sentence_lengths
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.checks import check_type
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class CharacterIds(StringLayer):
     """Encodes tokens as UTF-8 bytes, with the boundaries of the sentence around them.
 

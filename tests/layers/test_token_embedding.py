@@ -14,14 +14,14 @@ from keras_elmo.onnx_graphs.graph import OnnxGraph
 from tests.helpers.installed import import_installed
 from tests.helpers.looked_up import LOOKED_UP
 from tests.helpers.runs import assert_same_state, state_of, write_text
-from tests.helpers.small import CONFIG, random_encoder
+from tests.helpers.small import SMALLER, random_encoder
 
 pytestmark = pytest.mark.graph
 
 # A new kind of token embedding, and each size that it may lack, is a row here.
 CONFIGS = {
-    "no highway layers": dataclasses.replace(CONFIG, num_highway_layers=0),
-    "words and characters": LOOKED_UP,
+    "no highway layers": dataclasses.replace(SMALLER, num_highway_layers=0),
+    "words and characters": dataclasses.replace(LOOKED_UP, num_layers=1),
 }
 TOKENS = [["the", "bank", "x" * 60], ["배"]]
 
