@@ -357,7 +357,7 @@ def test_answer_not_taken(server):
         connection.settimeout(20)
         connection.sendall(request * 8)
         # Long enough for some answers, and for the one that is not taken to time out.
-        time.sleep(2.5 + 8 * seconds_an_answer)
+        time.sleep(1.5 + 8 * seconds_an_answer)
         taken = b""
         with contextlib.suppress(ConnectionResetError):
             while piece := connection.recv(2**20):
