@@ -91,10 +91,7 @@ def prepare_text(
     if not folders:
         shutil.rmtree(parts)
         raise ValueError(f"there is no word in {', '.join(texts)}")
-    joined = os.path.join(parts, "prepared")
-    join_parts(folders, joined, text, tokenizer, stats)
-    check_free(out)
-    os.replace(joined, out)
+    join_parts(folders, out, text, tokenizer, stats)
     shutil.rmtree(parts)
 
 
@@ -113,7 +110,7 @@ def _split(parts: str, tokenizer: str, number: int, path: str) -> Iterator[str]:
     for part in split_parts(lines, False, tokenizer):
         if part.num_words:
             folder = _part(parts, number, count)
-            # Of a worker that died, or of one that is slow.
+            # From a worker that died, or one that is slow.
             shutil.rmtree(folder, ignore_errors=True)
             part.write(folder)
             count += 1

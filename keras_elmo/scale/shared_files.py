@@ -18,8 +18,8 @@ from keras_elmo.text.lines import (
     Files,
     check_files,
     expand_files,
-    patterns_of,
     read_lines,
+    read_patterns,
 )
 from keras_elmo.utils.files import parse_json_object, remove_leftovers, replacing
 
@@ -43,7 +43,7 @@ def absolute(path: str | os.PathLike[str]) -> str:
 def match_files(files: Files) -> dict[str, int]:
     """Returns the paths that match patterns, sorted, with the sizes of the files."""
     sizes: dict[str, int] = {}
-    for pattern in patterns_of(files):
+    for pattern in read_patterns(files):
         if is_local(pattern):
             paths = expand_files(pattern)
             sizes |= {absolute(path): os.path.getsize(path) for path in paths}

@@ -17,12 +17,12 @@ _SAMPLE_ROWS = 8192
 # lengths meet add less than 1 %.
 _MAX_PADDING = 0.07
 # Batches of each length that a measured text should have: on a GPU, or for a small
-# model, a program takes as long to compile as many batches to compute.
+# model, compiling a program takes as long as computing many batches.
 _BATCHES_OF_LENGTH = 10
 # Longer rows are rounded before they are compared, which takes the square of this.
 _MAX_COMPARED = 256
-# Room for batches with more distinct words than the sample's batches have; and what the
-# room is a multiple of, for products on a GPU.
+# Room for batches with more distinct words than the batches of the sample; a multiple
+# suits products on a GPU.
 _MORE_WORDS = 1.1
 _MULTIPLE = 64
 
@@ -41,18 +41,18 @@ class BatchShapes(NamedTuple):
     """The shapes of batches that list each distinct word once.
 
     Attributes:
-        lengths: positions that a row may have, ascending. A batch has the first of them
-            that holds its longest row, and as many rows as it has room for; if there
-            are none, only its shorter rows are padded.
-        num_words: words that a batch lists, the masked one and padding included; one
-            with more distinct words lists as many as it has positions. If it is 0, a
-            batch lists those it has.
+        lengths: numbers of positions that a row may have, ascending. A batch takes the
+            first that holds its longest row, and as many rows as it has room for; if
+            there are none, only its shorter rows are padded.
+        num_words: number of words that a batch lists, the masked one and padding
+            included; a batch with more distinct words lists as many as it has
+            positions. If it is 0, a batch lists just its own words.
     """
 
     lengths: tuple[int, ...] = ()
     num_words: int = 0
 
-    def length_of(self, positions: int) -> int:
+    def padded_length(self, positions: int) -> int:
         """Returns the number of positions that a row is padded to."""
         place = bisect_left(self.lengths, positions)
         return self.lengths[place] if place < len(self.lengths) else positions
@@ -80,15 +80,15 @@ def form_batch(
     batch_tokens: int,
     shapes: BatchShapes | None,
 ) -> dict[str, np.ndarray]:
-    """Returns a batch as `Corpus.dataset` has it, padded to `shapes`.
+    """Returns a batch for `Corpus.dataset`, padded to `shapes`.
 
-    `words` are the ids of its distinct words, the masked one first, and `positions`
-    those of the words of its rows among them.
+    `words` holds the ids of its distinct words, the masked one first, and `positions`
+    the place of each word among them.
     """
     if shapes is None:
         return {"char_ids": words[positions], "token_ids": token_ids}
     rows, tokens = token_ids.shape
-    tokens = shapes.length_of(tokens)
+    tokens = shapes.padded_length(tokens)
     if shapes.lengths:
         rows = max(rows, batch_tokens // tokens)
     num_words = shapes.num_words
@@ -118,17 +118,17 @@ def pad_batch(
 def few_shapes(
     rows: Iterable[Tokens], batch_tokens: int, longest: int, measured: bool = False
 ) -> BatchShapes:
-    """Returns shapes for the batches of a text, by its first rows.
+    """Chooses shapes for the batches of a text by its first rows.
 
-    `longest` is the most positions that a row may have. A short text has fewer lengths
-    if it is `measured`, not trained on, and more padding.
+    `longest` is the greatest number of positions in a row. A short text that is
+    `measured`, not trained on, has fewer lengths and more padding.
     """
-    # With the boundaries, which are words of each batch, too, as is the masked one.
+    # With the boundaries, which each batch lists, too, like the masked word.
     sample = list(islice(rows, _SAMPLE_ROWS))
     sizes = [len(row) + 2 for row in sample]
     most = sum(sizes) // (_BATCHES_OF_LENGTH * batch_tokens) if measured else None
     shapes = BatchShapes(choose_lengths(sizes, longest, most))
-    batches = length_batches(sample, batch_tokens, None, shapes.length_of)
+    batches = length_batches(sample, batch_tokens, None, shapes.padded_length)
     most = max(
         (len(set(chain.from_iterable(batch))) + 3 for batch in batches), default=0
     )
@@ -139,21 +139,21 @@ def few_shapes(
 def choose_lengths(
     rows: Sequence[int], longest: int, most: int | None = None
 ) -> tuple[int, ...]:
-    """Returns the fewest lengths with which little of some rows is padding.
+    """Chooses the fewest lengths that leave little padding in some rows.
 
-    Rows have at most `most` of them, if that is a number, and at least one; `longest`
-    is one of them, whether it has rows or not.
+    Rows have from one to `most` lengths, if that is a number. `longest` is always one,
+    whether it has rows or not.
     """
     step = -(-longest // _MAX_COMPARED)
     rounded = np.minimum(-(-np.asarray(rows, "int64") // step) * step, longest)
     lengths, counts = np.unique(rounded, return_counts=True)
     before = np.concatenate([[0], np.cumsum(counts)])
-    # Positions of the rows that are longer than lengths[k - 1], where k is the column,
-    # and at most lengths[j], where j is the row, if all are padded to lengths[j].
+    # In row j and column k: the positions that the rows from above lengths[k - 1] up to
+    # lengths[j] take when they are padded to lengths[j].
     padded = lengths[:, np.newaxis] * (before[1:, np.newaxis] - before[:-1])
     padded = np.where(np.tri(len(lengths)), padded, np.inf)
-    # The least positions of the rows that are at most lengths[j - 1], with one length
-    # more in each round; and where the last but one of these lengths ends.
+    # The least positions that the rows up to lengths[j - 1] take, with one length more
+    # in each round; and where the last but one of these lengths ends.
     least = np.array([0.0, *np.full(len(lengths), np.inf)])
     ends: list[np.ndarray] = []
     bound = len(lengths) if most is None else min(max(most, 1), len(lengths))

@@ -20,13 +20,13 @@ Sentence = TypeVar("Sentence", bound=Sized)
 Tokens = list[bytes]
 LengthOf = Callable[[int], int]
 
-# More cannot be meant: in memory, a position of the smallest model takes 20 kB.
+# More cannot be meant: a position of the smallest model takes 20 kB of memory.
 MAX_BATCH_TOKENS = 10_000_000
 # For callers that read a whole file and do little else.
 TOKENIZER_THREADS = min(4, os.cpu_count() or 1)
 
 # Lines that are tokenized at a time: one at a time costs twenty times as much. The
-# bound on characters is one on memory.
+# bound on characters bounds the memory.
 _CHUNK_LINES = 2048
 _CHUNK_CHARACTERS = 1_000_000
 
@@ -65,10 +65,10 @@ def token_chunks(
     stats: CorpusStats | None = None,
     num_threads: int = 0,
 ) -> Iterator[list[tuple[T, Tokens]]]:
-    """Yields some lines at a time, each with its tokens in place of its text.
+    """Yields lists of lines, each with its tokens in place of its text.
 
-    What stands before the text, such as the line's position, stays beside the tokens.
-    Some threads, if any, tokenize ahead.
+    What stands before the text, such as the line's position, stays before the tokens.
+    Threads, if there are any, tokenize ahead.
     """
     stats = CorpusStats() if stats is None else stats
     split = text_splitter(tokenizer)
@@ -101,25 +101,24 @@ def tokenized_lines(
 def tokenized_file(
     path: str, tokenizer: str | PlainTokenizer, stats: CorpusStats
 ) -> Iterator[tuple[int, Tokens]]:
-    """Yields the tokens of each line of a file, blank ones too, after its position.
+    """Yields each line of a file, blank ones too, as its position and its tokens.
 
-    That is the bytes of the file, compressed if it is, before the line. Threads
-    tokenize ahead.
+    The position counts the bytes before the line as they are stored, compressed or not.
+    Threads tokenize ahead.
     """
     lines = positioned_lines(path, stats, keep_blank=True)
     return chain.from_iterable(token_chunks(lines, tokenizer, stats, TOKENIZER_THREADS))
 
 
 def interleaved(files: Iterable[Iterator[tuple[float, T]]]) -> Iterator[T]:
-    """Yields the lines of several files mixed, reading a few of them at a time.
+    """Yields the lines of several files mixed, reading a few files at a time.
 
-    A line comes after the fraction of its file before it. Each file is read at a pace
-    in proportion to its size, so that those which begin together end together, however
-    long their lines are.
+    Each file yields pairs: the fraction of the file before a line, and the line. Files
+    that begin together end together, however long they and their lines are.
     """
     waiting = enumerate(files)
-    # The time at which the next line is due, that at which the file began, and its
-    # index. Each file takes a unit of time.
+    # When the next line is due, when the file began, and its index. Each file takes a
+    # unit of time.
     opened = [(0.0, 0.0, *numbered) for numbered in islice(waiting, _OPEN_SHARDS)]
     while opened:
         _, began, index, file = opened[0]
@@ -136,7 +135,7 @@ def interleaved(files: Iterable[Iterator[tuple[float, T]]]) -> Iterator[T]:
 def shuffled(
     lines: Iterable[T], random: Random, size: Callable[..., int] = len
 ) -> Iterator[T]:
-    """Yields lines in another order, with a buffer of bounded size in characters."""
+    """Yields lines in another order, from a buffer of bounded size."""
     buffer: list[T] = []
     characters = 0
     for line in lines:
@@ -156,14 +155,14 @@ def length_batches(
     sentences: Iterable[Sentence],
     batch_tokens: int,
     random: Random | None,
-    length_of: LengthOf = int,
+    padded_length: LengthOf = int,
 ) -> Iterator[list[Sentence]]:
     """Groups sentences of about the same length, each in one batch.
 
-    A batch of `batch_tokens` positions holds `batch_tokens // T` sentences: T is the
-    longest one's, with both boundaries, padded as `length_of` says. The last of all may
-    hold fewer. `random` orders sentences of equal length, and the batches of a window;
-    without it they are in the order of the text, longest first.
+    A batch holds `batch_tokens // T` sentences, where T is the `padded_length` of the
+    longest one with both boundaries. The last batch may hold fewer. `random` orders
+    sentences of equal length, and the batches of a window; without it they are in the
+    order of the text, longest first.
     """
     window: list[Sentence] = []
     positions = 0
@@ -174,10 +173,10 @@ def length_batches(
             len(window) >= _WINDOW_SENTENCES
             and positions >= _WINDOW_BATCHES * batch_tokens
         ):
-            batches, window = _full_batches(window, batch_tokens, random, length_of)
+            batches, window = _full_batches(window, batch_tokens, random, padded_length)
             positions = sum(len(carried) + 2 for carried in window)
             yield from batches
-    batches, rest = _full_batches(window, batch_tokens, random, length_of)
+    batches, rest = _full_batches(window, batch_tokens, random, padded_length)
     yield from batches
     if rest:
         yield rest
@@ -187,7 +186,7 @@ def _full_batches(
     window: list[Sentence],
     batch_tokens: int,
     random: Random | None,
-    length_of: LengthOf,
+    padded_length: LengthOf,
 ) -> tuple[list[list[Sentence]], list[Sentence]]:
     """Returns the full batches of a window, and the sentences left over."""
     if random is not None:
@@ -196,7 +195,7 @@ def _full_batches(
     batches = []
     start = 0
     while start < len(window):
-        rows = max(1, batch_tokens // length_of(len(window[start]) + 2))
+        rows = max(1, batch_tokens // padded_length(len(window[start]) + 2))
         if start + rows > len(window):
             break
         batches.append(window[start : start + rows])

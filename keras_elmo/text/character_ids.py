@@ -1,7 +1,5 @@
 """Tokens to the ids that a model embeds: of bytes, or of words and characters."""
 
-import weakref
-
 import keras
 import numpy as np
 
@@ -24,13 +22,13 @@ class CharacterIds(StringLayer):
     its end, and padding. A sentence boundary is a word of one id of its own. No token
     is special, even if it is spelt like a special word of a vocabulary.
 
-    With a `TokenVocabulary` the ids are those of a token's word and of its Unicode
-    characters, as models of ELMoForManyLangs and of word ids take them. There a token
+    With a `TokenVocabulary`, a token has the ids of its word and of its Unicode
+    characters, for models of ELMoForManyLangs and models of word ids. There a token
     that is spelt like a boundary is one.
 
     Args:
-        vocabulary: `encoder.config.token_vocabulary`: `None`, as of published and
-            pretrained models, for bytes.
+        vocabulary: `encoder.config.token_vocabulary`; `None`, for published and
+            pretrained models, means bytes.
         **kwargs: arguments of `keras.layers.Layer`.
 
     Call arguments:
@@ -96,10 +94,7 @@ class CharacterIds(StringLayer):
     def compute_output_shape(self, tokens_shape: Shape) -> Shape:
         batch, length = tokens_shape
         length = None if length is None else length + 2
-        ids = MAX_CHARACTERS
-        if self.vocabulary is not None:
-            ids = self.vocabulary.ids_per_token
-        return batch, length, ids
+        return batch, length, PlainIds(self.vocabulary).num_ids
 
     def get_config(self) -> Config:
         vocabulary = self.vocabulary and self.vocabulary.to_dict()
@@ -107,136 +102,113 @@ class CharacterIds(StringLayer):
 
     @classmethod
     def from_config(cls, config: Config) -> "CharacterIds":
-        vocabulary = config.get("vocabulary")
-        if vocabulary is not None:
-            vocabulary = TokenVocabulary.from_dict(vocabulary)
-        return cls(**{**config, "vocabulary": vocabulary})
+        if config.get("vocabulary") is not None:
+            vocabulary = TokenVocabulary.from_dict(config["vocabulary"])
+            config = {**config, "vocabulary": vocabulary}
+        return cls(**config)
 
 
 @do_not_convert
 def character_ids(tokens: Tensor, vocabulary: TokenVocabulary | None = None) -> Tensor:
-    """Returns what `CharacterIds` does; core ops of TensorFlow, on any Keras backend.
+    """Returns what `CharacterIds` does, by core ops, on any Keras backend.
 
     Args:
         tokens: a string tensor of shape `(batch, tokens)`.
-        vocabulary: as of `CharacterIds`.
+        vocabulary: the argument of `CharacterIds`.
 
     Returns:
         An int32 tensor of shape `(batch, tokens + 2, ids)`.
 
     Raises:
-        ValueError: as of `CharacterIds`.
+        ValueError: an `""` precedes a token.
     """
-    encoding = _encoding(vocabulary)
+    encode = _encode_bytes
+    if vocabulary is not None:
+        encode = vocabulary_encoding(vocabulary).encode
+    plain = PlainIds(vocabulary)
     tokens = as_padded(tokens)
     end = 1 + sentence_lengths(tokens)[:, tf.newaxis, tf.newaxis]
     tokens = tf.pad(tokens, [[0, 0], [1, 1]], constant_values="")
     # Each boundary has a position now. The last axis holds the characters.
     position = tf.range(tf.shape(tokens)[1])[:, tf.newaxis]
-    ids = tf.where(position < end, encoding.encode(tokens), 0)
-    ids = tf.where(position == end, encoding.end, ids)
-    return tf.where(position == 0, encoding.begin, ids)
+    ids = tf.where(position < end, encode(tokens), 0)
+    ids = tf.where(position == end, plain.end, ids)
+    return tf.where(position == 0, plain.begin, ids)
 
 
-def _encoding(vocabulary: TokenVocabulary | None) -> "_Bytes | _Vocabulary":
-    return _Bytes() if vocabulary is None else vocabulary_encoding(vocabulary)
-
-
-class _Bytes:
-    """The ids of the published models."""
-
-    begin = PlainIds().begin
-    end = PlainIds().end
-
-    def encode(self, tokens: Tensor) -> Tensor:
-        """Returns the ids of a string tensor, on a new last axis."""
-        length = tf.minimum(tf.strings.length(tokens, unit="BYTE"), MAX_BYTES)
-        length = length[..., tf.newaxis]
-        encoded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)
-        encoded = tf.pad(tf.cast(encoded, tf.int32) + 1, [[0, 0], [0, 0], [1, 1]])
-        character = tf.range(MAX_CHARACTERS)
-        ids = tf.where(character <= length, encoded, PADDING)
-        ids = tf.where(character == length + 1, END_OF_WORD, ids)
-        return tf.where(character == 0, BEGIN_OF_WORD, ids)
+def _encode_bytes(tokens: Tensor) -> Tensor:
+    """Returns the ids of a string tensor for published models, on a new last axis."""
+    length = tf.minimum(tf.strings.length(tokens, unit="BYTE"), MAX_BYTES)
+    length = length[..., tf.newaxis]
+    encoded = tf.io.decode_raw(tokens, tf.uint8, fixed_length=MAX_BYTES)
+    encoded = tf.pad(tf.cast(encoded, tf.int32) + 1, [[0, 0], [0, 0], [1, 1]])
+    character = tf.range(MAX_CHARACTERS)
+    ids = tf.where(character <= length, encoded, PADDING)
+    ids = tf.where(character == length + 1, END_OF_WORD, ids)
+    return tf.where(character == 0, BEGIN_OF_WORD, ids)
 
 
 class _Vocabulary:
-    """The lookups of a vocabulary, as tables of TensorFlow.
+    """Looks tokens up in a vocabulary.
 
-    `table` has its words, if any: what is saved has to hold it.
+    `table` holds its words, if any: what is saved has to hold it, too.
     """
 
     def __init__(self, vocabulary: TokenVocabulary) -> None:
-        self._names = vocabulary.begin, vocabulary.end
-        plain = PlainIds(vocabulary)
-        self.begin, self.end = plain.begin, plain.end
-        # 0 for words that are not cut.
-        self._max_characters = vocabulary.max_characters or 0
+        self._vocabulary = vocabulary
         self.table: tf.lookup.StaticHashTable | None = None
-        words = list(vocabulary.words)
-        if words:
-            unknown = words.index(vocabulary.unknown)
+        if vocabulary.words:
             # Eagerly: the table outlives the graph that it is first needed in.
             with tf.init_scope():
-                rows = tf.range(len(words), dtype=tf.int64)
-                pairs = tf.lookup.KeyValueTensorInitializer(words, rows)
+                ids = tf.range(1, len(vocabulary.words) + 1)
+                pairs = tf.lookup.KeyValueTensorInitializer(list(vocabulary.words), ids)
+                unknown = vocabulary.word_ids[vocabulary.unknown]
                 self.table = tf.lookup.StaticHashTable(pairs, unknown)
-        self._characters = np.empty(0, "int32")
-        ids = {entry: k for k, entry in enumerate(vocabulary.characters, 1)}
-        if ids:
-            # By code point; those beyond the last one are unknown, as it is.
-            points = {ord(entry): k for entry, k in ids.items() if len(entry) == 1}
+        if vocabulary.characters:
+            known = vocabulary.character_ids
+            # By code point; those after the last one are unknown, as it is.
+            points = {ord(entry): k for entry, k in known.items() if len(entry) == 1}
             size = max(points, default=0) + 2
-            self._characters = np.full(size, ids[vocabulary.unknown], "int32")
-            for point, k in points.items():
-                self._characters[point] = k
-            marks = vocabulary.begin_of_word, vocabulary.end_of_word, vocabulary.padding
-            self._marks = [ids[mark] for mark in marks]
+            self._by_point = np.full(size, known[vocabulary.unknown], "int32")
+            self._by_point[list(points)] = list(points.values())
 
     def encode(self, tokens: Tensor) -> Tensor:
         """Returns the ids of a string tensor, on a new last axis."""
-        parts = []
+        vocabulary, parts = self._vocabulary, []
         if self.table is not None:
             words = tokens
-            if self._max_characters:
-                length = self._max_characters - 2
+            if vocabulary.max_characters:
+                length = vocabulary.max_characters - 2
                 words = tf.strings.substr(tokens, 0, length, unit="UTF8_CHAR")
-            rows = tf.cast(self.table.lookup(words), tf.int32)
-            parts.append(rows[..., tf.newaxis] + 1)
-        if self._characters.size:
-            parts.append(self._character_ids(tokens))
+            parts.append(self.table.lookup(words)[..., tf.newaxis])
+        if vocabulary.characters:
+            parts.append(self._character_ids(tokens, vocabulary.max_characters or 0))
         ids = tf.concat(parts, axis=-1)
-        for name, boundary in zip(self._names, (self.begin, self.end), strict=True):
-            ids = tf.where((tokens == name)[..., tf.newaxis], boundary, ids)
+        for name in (vocabulary.begin, vocabulary.end):
+            is_boundary = (tokens == name)[..., tf.newaxis]
+            ids = tf.where(is_boundary, vocabulary.ids(name), ids)
         return ids
 
-    def _character_ids(self, tokens: Tensor) -> Tensor:
-        most = self._max_characters - 2
-        begin, end, padding = self._marks
-        # Four bytes a character, of which those beyond the longest word are left out.
-        wide = tf.strings.unicode_transcode(tokens, "UTF-8", "UTF-32-BE")
-        points = tf.io.decode_raw(
-            wide, tf.int32, little_endian=False, fixed_length=4 * most
+    def _character_ids(self, tokens: Tensor, num_ids: int) -> Tensor:
+        words = tf.reshape(tokens, [-1])
+        points = tf.strings.unicode_decode(words, "UTF-8")[:, : num_ids - 2]
+        last = len(self._by_point) - 1
+        ids = tf.gather(self._by_point, tf.minimum(points.values, last))
+        known, column = (
+            self._vocabulary.character_ids,
+            tf.ones([tf.size(words), 1], tf.int32),
         )
-        length = tf.minimum(tf.strings.length(wide, unit="BYTE") // 4, most)
-        length = length[..., tf.newaxis]
-        known = len(self._characters)
-        ids = tf.gather(self._characters, tf.minimum(points, known - 1))
-        ids = tf.pad(ids, [[0, 0], [0, 0], [1, 1]])
-        character = tf.range(self._max_characters)
-        ids = tf.where(character <= length, ids, padding)
-        ids = tf.where(character == length + 1, end, ids)
-        return tf.where(character == 0, begin, ids)
-
-
-# By the vocabulary's id: an equal one may live longer than the tables of the other.
-_ENCODINGS: dict[int, _Vocabulary] = {}
+        begin = known[self._vocabulary.begin_of_word] * column
+        end = known[self._vocabulary.end_of_word] * column
+        rows = tf.concat([begin, points.with_values(ids), end], axis=1)
+        padding = known[self._vocabulary.padding]
+        ids = rows.to_tensor(padding, shape=[None, num_ids])
+        return tf.reshape(ids, tf.concat([tf.shape(tokens), [num_ids]], 0))
 
 
 def vocabulary_encoding(vocabulary: TokenVocabulary) -> _Vocabulary:
-    """Returns the lookups of a vocabulary, which live as long as it does."""
-    key = id(vocabulary)
-    if key not in _ENCODINGS:
-        _ENCODINGS[key] = _Vocabulary(vocabulary)
-        weakref.finalize(vocabulary, _ENCODINGS.pop, key, None)
-    return _ENCODINGS[key]
+    """Returns what looks tokens up in TensorFlow; the vocabulary keeps it."""
+    encoding = vocabulary.lookups.get("tensorflow")
+    if not isinstance(encoding, _Vocabulary):
+        encoding = vocabulary.lookups["tensorflow"] = _Vocabulary(vocabulary)
+    return encoding

@@ -12,7 +12,7 @@ import numpy as np
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.batch_shapes import BatchShapes, few_shapes, form_batch
 from keras_elmo.text.batching import MAX_BATCH_TOKENS, length_batches
-from keras_elmo.text.corpus_text import Row, open_text, rows_of
+from keras_elmo.text.corpus_text import Row, open_text, read_rows
 from keras_elmo.text.lines import Files
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.stats import CorpusStats
@@ -47,20 +47,20 @@ class Corpus:
     split in Python, by the extra `onnx`.
 
     Args:
-        files: a path or a glob pattern, or several, of UTF-8 text with one sentence
+        files: a path or a glob pattern, or several, for UTF-8 text with one sentence
             or paragraph per line; plain, `.gz` or `.xz`. Or a folder that `prepare`
-            wrote. Or an iterable of texts or of lists of tokens, as `prepare` takes it,
-            which is prepared in a temporary folder.
+            wrote. Or an iterable over texts or lists of tokens, which is prepared in a
+            temporary folder.
         vocabulary: the words to predict.
-        tokenizer: the kind of `Tokenizer`; `"unicode"` if `None`, for a prepared folder
-            that which it was prepared with, and no other.
-        batch_tokens: number of positions of a batch, boundaries and padding included.
-        max_tokens: number of positions of a row at most, its two boundaries included.
+        tokenizer: the kind of `Tokenizer`; `"unicode"` if `None`. A prepared folder has
+            its own, and takes no other.
+        batch_tokens: number of positions in a batch, boundaries and padding included.
+        max_tokens: greatest number of positions in a row, its two boundaries included.
             A longer line is split, after the end of a sentence if there is one in the
             second half of the row.
-        seed: of the order.
+        seed: decides the order.
         shard: index and number of shards, to read a part of the text: `(2, 4)` is the
-            third of four. Shards are of whole files if there are enough, else of lines.
+            third of four. Shards hold whole files if there are enough, else lines.
         token_vocabulary: `config.token_vocabulary` of a model that looks tokens up.
 
     Attributes:
@@ -148,14 +148,14 @@ class Corpus:
     ) -> BatchShapes | None:
         """Returns the `shapes` of batches that suit the Keras backend.
 
-        Where a program is compiled for each they are few, and leave at most 8 % of
-        padding in the first rows of an epoch. On PyTorch each batch has its own. On
-        TensorFlow, whose graph finds distinct words and padding, it is `None`.
+        Where each shape is compiled they are few, with at most 8 % padding in the first
+        rows of an epoch. On PyTorch each batch has its own. On TensorFlow, whose graph
+        finds distinct words and padding, it is `None`.
 
         Args:
-            few: whether a program is compiled for each; on JAX alone if `None`.
-            measured: whether the text is not trained on. Then a short one has fewer
-                shapes, one for ten batches, and more padding.
+            few: whether each shape is compiled; if `None`, only on JAX.
+            measured: whether the text is measured, not trained on. Then a short text
+                has fewer shapes, one for ten batches, and more padding.
         """
         backend = keras.backend.backend()
         if not (backend == "jax" if few is None else few):
@@ -258,7 +258,7 @@ class Corpus:
 
     def _rows(self, stats: CorpusStats, random: Random | None) -> Iterator[Row]:
         most = self.max_tokens - _NUM_BOUNDARIES
-        return rows_of(self._text, most, stats, random, self.shard)
+        return read_rows(self._text, most, stats, random, self.shard)
 
     def _arrays(
         self, epoch: int, shuffle: bool, skip: int, shapes: BatchShapes | None
@@ -268,9 +268,9 @@ class Corpus:
         random = Random(self.seed << 32 | epoch) if shuffle else None
         try:
             encode = self._text.encoder(self.vocabulary, self.token_vocabulary)
-            length_of = (shapes or BatchShapes()).length_of
+            padded_length = (shapes or BatchShapes()).padded_length
             rows = self._rows(stats, random)
-            batches = length_batches(rows, self.batch_tokens, random, length_of)
+            batches = length_batches(rows, self.batch_tokens, random, padded_length)
             for batch in islice(batches, skip, None):
                 arrays = form_batch(*encode(batch), self.batch_tokens, shapes)
                 _count(batch, arrays["token_ids"], stats)

@@ -1,4 +1,4 @@
-"""What a `Corpus` reads: text files, a folder that `prepare` wrote, or an iterable."""
+"""The text of a `Corpus`: text files, a folder that `prepare` wrote, or an iterable."""
 
 import os
 import shutil
@@ -24,7 +24,7 @@ from keras_elmo.text.lines import (
     read_lines,
 )
 from keras_elmo.text.plain_ids import PlainIds, distinct_words, place_words
-from keras_elmo.text.prepared import DistinctWords, Line, PreparedText, TextFile
+from keras_elmo.text.prepared import Line, PreparedText, TextFile
 from keras_elmo.text.preparing import prepare
 from keras_elmo.text.sentence_ends import Marks, marks_of, split_sentence
 from keras_elmo.text.stats import CorpusStats
@@ -35,12 +35,12 @@ from keras_elmo.utils.lazy import has_tensorflow
 # Words at the ends of rows whose marks are remembered: few words are as frequent.
 _REMEMBERED_WORDS = 1 << 16
 TOKENIZER = "unicode"
-# Of the most frequent words the ids are kept; with 50 of them they take 26 MB.
+# The most frequent words, whose ids are kept; 50 ids each take 26 MB.
 _KEPT_WORDS = 1 << 17
 # The targets of a masked position and of both boundaries.
 _TARGETS = np.array([PADDING_ID, START, END], "int32")
-# Of some rows: the ids of their distinct words, the place of each word among these, and
-# `token_ids`.
+# For some rows: the ids of their distinct words, the place of each word among these,
+# and `token_ids`.
 Ids: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 # A file or a line of a text, as `RawText` or `IndexedText` knows it.
 Part: TypeAlias = Any
@@ -82,13 +82,13 @@ class RawText:
         """Returns what makes the ids of some rows."""
         plain, get = PlainIds(token_vocabulary), vocabulary.lookup.get
 
-        def ids_of(rows: Sequence[Tokens]) -> Ids:
+        def make_ids(rows: Sequence[Tokens]) -> Ids:
             words, places = distinct_words(rows)
             targets = np.array([get(word, UNKNOWN) for word in words], "int32")
             targets = np.concatenate([_TARGETS, targets])
             return plain.table(plain.encode(words)), places, targets[places]
 
-        return ids_of
+        return make_ids
 
     def open(
         self, part: str, first: int, every: int, stats: CorpusStats
@@ -104,7 +104,7 @@ class RawText:
 
 
 class IndexedText:
-    """A text that `prepare` has split: words are numbers. See `RawText`."""
+    """A text that `prepare` has split: words are numbers. It is read like `RawText`."""
 
     needs_tensorflow = False
     size = staticmethod(attrgetter("characters"))
@@ -123,7 +123,26 @@ class IndexedText:
     def encoder(
         self, vocabulary: Vocabulary, token_vocabulary: TokenVocabulary | None
     ) -> Callable[[Sequence[Row]], Ids]:
-        return IndexedIds(self._text.words, vocabulary, PlainIds(token_vocabulary))
+        plain, get = PlainIds(token_vocabulary), vocabulary.lookup.get
+        words = self._text.words
+        targets = np.fromiter((get(word, UNKNOWN) for word in words), "int32")
+        kept = plain.encode(list(islice(words, _KEPT_WORDS)))
+
+        def make_ids(rows: Sequence[np.ndarray]) -> Ids:
+            # In the order in which they occur, as in raw text.
+            numbers, first, which = np.unique(np.concatenate(rows), True, True)
+            order = np.argsort(first)
+            numbers, place_of = numbers[order], np.argsort(order)
+            places = place_words([*map(len, rows)], place_of[which])
+            is_kept = numbers < len(kept)
+            ids = np.empty((len(numbers), plain.num_ids), "int32")
+            ids[is_kept] = kept[numbers[is_kept]]
+            rare = [words[number] for number in numbers[~is_kept].tolist()]
+            ids[~is_kept] = plain.encode(rare)
+            of_rows = np.concatenate([_TARGETS, targets[numbers]])
+            return plain.table(ids), places, of_rows[places]
+
+        return make_ids
 
     def open(
         self, part: tuple[TextFile, int], first: int, every: int, stats: CorpusStats
@@ -138,7 +157,7 @@ class IndexedText:
         self._text.count_changes(stats, "invalid_lines", "lines_with_nul")
         is_truncated = self._text.words.num_bytes() > MAX_BYTES
         for line in lines:
-            words = self._text.words_of(line)
+            words = self._text.read_line(line)
             stats.words += len(words)
             stats.truncated_words += int(np.count_nonzero(is_truncated[words]))
             yield words
@@ -165,16 +184,16 @@ def open_text(
     return text
 
 
-def rows_of(
+def read_rows(
     text: RawText | IndexedText,
     most: int,
     stats: CorpusStats,
     random: Random | None,
     shard: tuple[int, int],
 ) -> Iterator[Row]:
-    """Yields rows of up to `most` words, of a shard of the text.
+    """Yields the rows of a shard, each of up to `most` words.
 
-    Without `random` they are in the order of the text, always the same.
+    Without `random` they are in the order of the text.
     """
     parts: list[Part] = list(text.parts)
     first, every = shard
@@ -192,47 +211,3 @@ def rows_of(
         stats.split_lines += len(rows) > 1
         # A line of unusual spaces alone has no token.
         yield from (row for row in rows if len(row))
-
-
-class IndexedIds:
-    """Makes the ids of rows whose words are numbers of distinct words."""
-
-    def __init__(
-        self, words: DistinctWords, vocabulary: Vocabulary, encode: PlainIds
-    ) -> None:
-        get = vocabulary.lookup.get
-        targets = (get(word, UNKNOWN) for word in words)
-        self._targets = np.fromiter(targets, "int32", count=len(words))
-        self._words = words
-        self._encode = encode
-        num_kept = min(len(words), _KEPT_WORDS)
-        self._kept = np.empty((num_kept, encode.num_ids), "int32")
-        self._is_known = np.zeros(num_kept, bool)
-
-    def __call__(self, rows: Sequence[np.ndarray]) -> Ids:
-        # In the order in which they occur, as in raw text.
-        words, first, which = np.unique(np.concatenate(rows), True, True)
-        order = np.argsort(first)
-        numbers = np.empty_like(order)
-        numbers[order] = np.arange(len(order))
-        places = place_words([*map(len, rows)], numbers[which])
-        words = words[order]
-        targets = np.concatenate([_TARGETS, self._targets[words]])
-        return self._encode.table(self._look_up(words)), places, targets[places]
-
-    def _look_up(self, words: np.ndarray) -> np.ndarray:
-        """Returns the ids of distinct words; keeps the ids of frequent ones."""
-        is_kept = words < len(self._is_known)
-        kept = words[is_kept]
-        new = kept[~self._is_known[kept]]
-        if len(new):
-            self._kept[new] = self._ids(new)
-            self._is_known[new] = True
-        ids = np.empty((len(words), self._kept.shape[1]), "int32")
-        ids[is_kept] = self._kept[kept]
-        if len(kept) < len(words):
-            ids[~is_kept] = self._ids(words[~is_kept])
-        return ids
-
-    def _ids(self, words: np.ndarray) -> np.ndarray:
-        return self._encode.encode([self._words[number] for number in words.tolist()])

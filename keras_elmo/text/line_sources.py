@@ -1,4 +1,4 @@
-"""The lines that `prepare` reads: of text files, of a named column, of an iterable."""
+"""The lines that `prepare` reads from text files, a named column, or an iterable."""
 
 import os
 import reprlib
@@ -30,11 +30,15 @@ _LINE_ENDS = (b"\n", b"\r", b"\0")
 
 
 class SourceLine(NamedTuple):
-    """A line that is not blank, text or tokens, after `position` bytes of a file."""
+    """A line that is not blank, text or tokens, after `position` bytes of a file.
+
+    Or a row that is to become lines; `where` names it in messages.
+    """
 
     file: int
     position: int
-    content: str | list[bytes]
+    content: Any
+    where: str = ""
 
     @property
     def text(self) -> str:
@@ -48,11 +52,11 @@ class LineSource(NamedTuple):
     """Lines, always the same ones.
 
     Attributes:
-        name: of all files, for messages.
-        files: positions of lines are up to the size of their file.
+        name: names all files in messages.
+        files: name and size of each file; no position in it exceeds the size.
         is_split: whether lines are tokens.
         is_stored: whether equal names and sizes mean equal lines.
-        lines: to be read once.
+        lines: can be read once.
     """
 
     name: str
@@ -65,8 +69,8 @@ class LineSource(NamedTuple):
 def with_kind(corpus: Any, argument: str = "corpus") -> tuple[Any, str | None]:
     """Returns a corpus, and "files", "texts" or "tokens"; `None` for other things.
 
-    An iterator is begun to be read; what is returned has its first item, too. Of other
-    iterables, which may be batches, the type tells texts.
+    Reads the first item from an iterator; the returned corpus has it, too. Other
+    iterables, which may be batches, are texts if their type says so.
     """
     if are_files(corpus, argument):
         return corpus, "files"
@@ -88,21 +92,12 @@ def with_kind(corpus: Any, argument: str = "corpus") -> tuple[Any, str | None]:
     return corpus, "texts" if isinstance(first, str | bytes) else None
 
 
-class Row(NamedTuple):
-    """A text, or the tokens of one, and where it stands, for messages."""
-
-    file: int
-    position: int
-    where: str
-    value: object
-
-
 def open_source(
     corpus: Files | Iterable[object], column: str | None, stats: CorpusStats
 ) -> LineSource:
-    """Opens what the `corpus` of `prepare` is; `stats` counts the lines that are read.
+    """Opens the `corpus` of `prepare`; `stats` counts the lines that are read.
 
-    A row of `None` has no line.
+    A row that is `None` has no line.
     """
     if are_files(corpus) and column is None:
         paths = expand_files(corpus)
@@ -117,30 +112,30 @@ def open_source(
         name, column = ", ".join(paths), str(column)
         # Another column is another text.
         files = [[f"{file}:{column}", size] for file, size in names_and_sizes(paths)]
-        opened = (_rows_of(k, path, column) for k, path in enumerate(paths))
-        rows: Iterator[Row] = chain.from_iterable(opened)
+        opened = (_read_rows(k, path, column) for k, path in enumerate(paths))
+        rows: Iterator[SourceLine] = chain.from_iterable(opened)
     else:
         check_type(Iterable, "text files or an iterable", corpus=corpus)
         name, files = "`corpus`", [["iterable", 0]]
-        rows = _rows_of_items(cast(Iterable[object], corpus), column)
-    rows = (row for row in rows if row.value is not None)
+        rows = _read_items(cast(Iterable[object], corpus), column)
+    rows = (row for row in rows if row.content is not None)
     first = next(rows, None)
     if first is None:
         raise ValueError(f"there is no text in {name}")
-    is_split = not isinstance(first.value, str | bytes)
+    is_split = not isinstance(first.content, str | bytes)
     lines = (
-        SourceLine(row.file, row.position, content)
+        row._replace(content=content)
         for row in chain([first], rows)
-        for content in _contents(row, is_split, stats)
+        for content in _lines_of(row, is_split, stats)
     )
     return LineSource(name, files, is_split, are_files(corpus), lines)
 
 
-def _contents(
-    row: Row, is_split: bool, stats: CorpusStats
+def _lines_of(
+    row: SourceLine, is_split: bool, stats: CorpusStats
 ) -> Iterable[str | list[bytes]]:
     """Returns the lines of a row, as texts or as tokens."""
-    value = row.value
+    value = row.content
     if is_split:
         tokens = _tokens(value, row.where)
         stats.lines += bool(tokens)
@@ -152,17 +147,17 @@ def _contents(
     return text_lines(value.split(b"\n"), stats)
 
 
-def _rows_of_items(corpus: Iterable[object], column: str | None) -> Iterator[Row]:
+def _read_items(corpus: Iterable[object], column: str | None) -> Iterator[SourceLine]:
     if hasattr(corpus, "as_numpy_iterator"):
         # Of `tf.data`.
         corpus = corpus.as_numpy_iterator()
     for number, item in enumerate(corpus):
         where = f"`corpus`: item {number}"
         value = item if column is None else _cell(item, column, where)
-        yield Row(0, 0, where, value)
+        yield SourceLine(0, 0, value, where)
 
 
-def _rows_of(file: int, path: str, column: str) -> Iterator[Row]:
+def _read_rows(file: int, path: str, column: str) -> Iterator[SourceLine]:
     """Yields the rows of a file of Parquet or of JSON lines."""
     with open(path, "rb") as stream:
         is_parquet = stream.read(len(_PARQUET)) == _PARQUET
@@ -174,10 +169,10 @@ def _rows_of(file: int, path: str, column: str) -> Iterator[Row]:
         if line and not line.isspace():
             where = f"{path}: line {number}"
             row = parse_json_object(line.encode(), where)
-            yield Row(file, position, where, _cell(row, column, where))
+            yield SourceLine(file, position, _cell(row, column, where), where)
 
 
-def _parquet_rows(file: int, path: str, column: str) -> Iterator[Row]:
+def _parquet_rows(file: int, path: str, column: str) -> Iterator[SourceLine]:
     parquet = import_extra("pyarrow.parquet", "Reading Parquet", "parquet")
     size, number = os.path.getsize(path), 0
     with reading(path):
@@ -193,7 +188,7 @@ def _parquet_rows(file: int, path: str, column: str) -> Iterator[Row]:
         for value in values:
             position = size * number // table.metadata.num_rows
             number += 1
-            yield Row(file, position, f"{path}: row {number}", value)
+            yield SourceLine(file, position, value, f"{path}: row {number}")
 
 
 def _cell(row: object, column: str, where: str) -> object:

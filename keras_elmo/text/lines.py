@@ -20,10 +20,12 @@ from keras_elmo.utils.checks import check_type, refuse
 from keras_elmo.utils.types import StrPath
 
 Files = StrPath | Iterable[StrPath]
+# Opens a file for reading bytes, as they are stored.
+Opener: TypeAlias = Callable[[str], BinaryIO]
 # A line and its number, from 1 on.
 Line: TypeAlias = tuple[int, str]
 
-# Of a prepared text.
+# A prepared text has this file.
 MANIFEST = "manifest.json"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 # Whether files are read that do not look like text.
@@ -32,6 +34,10 @@ READ_ANYTHING = ContextVar("READ_ANYTHING", default=False)
 _LONGEST_LINE = 1 << 24
 # Bytes of a file that show whether it is text.
 _CHECKED_BYTES = 1 << 16
+
+
+def _open(path: str) -> BinaryIO:
+    return open(path, "rb")
 
 
 def are_files(corpus: object, argument: str = "corpus") -> TypeGuard[Files]:
@@ -43,10 +49,10 @@ def are_files(corpus: object, argument: str = "corpus") -> TypeGuard[Files]:
 
 
 def expand_files(files: Files, of_sentences: bool = True) -> list[str]:
-    """Returns the paths of text that match `files`, sorted, each once.
+    """Returns the paths of text files that match `files`, sorted, each once.
 
-    In a pattern, `**` matches folders. Text that does not look like sentences is warned
-    of, if it has to be `of_sentences`.
+    In a pattern, `**` matches folders. Warns of text that does not look like sentences,
+    if it has to be `of_sentences`.
     """
     paths = matching_files(files)
     check_files(dict(zip(paths, paths, strict=True)), of_sentences=of_sentences)
@@ -55,10 +61,10 @@ def expand_files(files: Files, of_sentences: bool = True) -> list[str]:
 
 def matching_files(files: Files) -> list[str]:
     """Returns what `expand_files` does, whatever the files hold."""
-    return sorted({path for x in patterns_of(files) for path in _matches(x)})
+    return sorted({path for x in read_patterns(files) for path in _matches(x)})
 
 
-def patterns_of(files: Files) -> list[str]:
+def read_patterns(files: Files) -> list[str]:
     """Returns paths and patterns as strings, or raises an error."""
     patterns: list[Any] = [files]
     if isinstance(files, Iterable) and not isinstance(files, str | os.PathLike):
@@ -73,12 +79,12 @@ def patterns_of(files: Files) -> list[str]:
 
 def check_files(
     names: Mapping[str, str],
-    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+    open_file: Opener = _open,
     of_sentences: bool = True,
 ) -> None:
-    """Refuses files that are not text in UTF-8, and warns of text of no sentences.
+    """Refuses files that are not UTF-8 text, and warns of text without sentences.
 
-    `names` are those of the files, for messages, by the paths that `open_file` opens.
+    `names` maps the paths that `open_file` opens to the names that messages use.
     """
     if READ_ANYTHING.get():
         return
@@ -114,11 +120,9 @@ def _matches(pattern: str) -> list[str]:
 
 
 def form_of(
-    path: str,
-    name: str | None = None,
-    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+    path: str, name: str | None = None, open_file: Opener = _open
 ) -> str | None:
-    """Returns what `check_start` does of a file, which messages call `name`."""
+    """Returns what `check_start` says of a file, which messages call `name`."""
     with _opened(path, open_file) as (_, stream):
         start = stream.read(_CHECKED_BYTES)
         is_whole = not stream.read(1)
@@ -126,9 +130,7 @@ def form_of(
 
 
 @contextlib.contextmanager
-def _opened(
-    path: str, open_file: Callable[[str], BinaryIO]
-) -> Iterator[tuple[BinaryIO, BinaryIO]]:
+def _opened(path: str, open_file: Opener) -> Iterator[tuple[BinaryIO, BinaryIO]]:
     """Yields a file, and its decompressed content; names one that is damaged."""
     with open_file(path) as file:
         stream = file
@@ -147,7 +149,7 @@ def read_lines(
     files: Iterable[str],
     stats: CorpusStats | None = None,
     keep_blank: bool = False,
-    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+    open_file: Opener = _open,
 ) -> Iterator[str]:
     """Yields the lines of text files, without their ends.
 
@@ -164,52 +166,48 @@ def positioned_lines(
     path: str,
     stats: CorpusStats | None = None,
     keep_blank: bool = False,
-    open_file: Callable[[str], BinaryIO] = lambda path: open(path, "rb"),
+    open_file: Opener = _open,
 ) -> Iterator[tuple[int, str]]:
-    """Yields the lines of a file, each after the bytes of the file before it.
+    """Yields the lines of a file, each after the number of stored bytes before it.
 
-    The bytes are compressed if the file is; the arguments are those of `read_lines`.
+    Takes the arguments of `read_lines`.
     """
     stats = CorpusStats() if stats is None else stats
-    return _positioned(_raw_lines(path, open_file), stats, keep_blank)
+    position, mark = 0, BYTE_ORDER_MARK
+    with _opened(path, open_file) as (file, stream):
+        for raw in stream:
+            line = _decode(raw.removeprefix(mark), stats)
+            if keep_blank or not _is_blank(line):
+                yield position, line
+            mark = b""
+            position = file.tell()
 
 
 def text_lines(
     raw_lines: Iterable[bytes], stats: CorpusStats, keep_blank: bool = False
 ) -> Iterator[str]:
-    """Yields lines as `read_lines` does; the arguments are its own."""
-    numbered = ((0, raw) for raw in raw_lines)
-    return (line for _, line in _positioned(numbered, stats, keep_blank))
+    """Yields lines as `read_lines` does, and takes its arguments."""
+    lines = (_decode(raw, stats) for raw in raw_lines)
+    return (line for line in lines if keep_blank or not _is_blank(line))
 
 
-def _positioned(
-    raw_lines: Iterable[tuple[int, bytes]], stats: CorpusStats, keep_blank: bool
-) -> Iterator[tuple[int, str]]:
-    for position, raw in raw_lines:
-        raw = raw.removesuffix(b"\n").removesuffix(b"\r")
-        if b"\0" in raw:
-            stats.lines_with_nul += 1
-            raw = raw.replace(b"\0", b" ")
-        try:
-            line = raw.decode()
-        except UnicodeDecodeError:
-            stats.invalid_lines += 1
-            line = raw.decode(errors="replace")
-        blank = not line or line.isspace()
-        stats.lines += not blank
-        if keep_blank or not blank:
-            yield position, line
+def _decode(raw: bytes, stats: CorpusStats) -> str:
+    """Returns a line without its end; `stats` counts it, and what is replaced."""
+    raw = raw.removesuffix(b"\n").removesuffix(b"\r")
+    if b"\0" in raw:
+        stats.lines_with_nul += 1
+        raw = raw.replace(b"\0", b" ")
+    try:
+        line = raw.decode()
+    except UnicodeDecodeError:
+        stats.invalid_lines += 1
+        line = raw.decode(errors="replace")
+    stats.lines += not _is_blank(line)
+    return line
 
 
-def _raw_lines(
-    path: str, open_file: Callable[[str], BinaryIO]
-) -> Iterator[tuple[int, bytes]]:
-    position, mark = 0, BYTE_ORDER_MARK
-    with _opened(path, open_file) as (file, stream):
-        for raw in stream:
-            yield position, raw.removeprefix(mark)
-            mark = b""
-            position = file.tell()
+def _is_blank(line: str) -> bool:
+    return not line or line.isspace()
 
 
 class _ShortReads:
@@ -228,8 +226,8 @@ class _ShortReads:
 def strict_lines(path: str, stream: BinaryIO | None = None) -> Iterator[Line]:
     """Yields the lines of a file, blank ones included, with their numbers.
 
-    They are those of `stream`, if it is given; `path` is its name in messages. A line
-    that is not UTF-8, or has a NUL or a CR, is a `ValueError`.
+    With a `stream`, reads that; messages call it `path`. A line that is not UTF-8, or
+    has a NUL or a CR, is a `ValueError`.
     """
     stats = CorpusStats()
     if stream is None:
@@ -283,7 +281,7 @@ def is_prepared(path: StrPath) -> bool:
 def prepared_folder(files: Files) -> str | None:
     """Returns the path of a prepared text, if `files` is one, alone."""
     # An iterator yields its files once.
-    patterns = [] if isinstance(files, Iterator) else patterns_of(files)
+    patterns = [] if isinstance(files, Iterator) else read_patterns(files)
     folders = list(filter(is_prepared, patterns))
     if folders and len(patterns) > 1:
         raise ValueError(

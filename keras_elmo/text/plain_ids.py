@@ -1,4 +1,4 @@
-"""Tokens to ids in NumPy, wherever they are not made inside a graph of TensorFlow.
+"""Tokens to ids in NumPy, wherever no graph of TensorFlow makes them.
 
 No other module knows the special ids of the published models. All ids are the published
 ones plus 1, because 0 is a masked position.
@@ -22,7 +22,7 @@ PADDING = 261
 class PlainIds:
     """Encodes tokens as `CharacterIds` does.
 
-    `begin` and `end` are the ids of a sentence's boundaries.
+    `begin` and `end` are the ids of the boundaries around a sentence.
     """
 
     def __init__(self, vocabulary: TokenVocabulary | None = None) -> None:
@@ -30,12 +30,11 @@ class PlainIds:
         if vocabulary is None:
             self.num_ids = MAX_CHARACTERS
             self.begin, self.end = map(_boundary, (BEGIN_OF_SENTENCE, END_OF_SENTENCE))
-            return
-        self.num_ids = vocabulary.ids_per_token
-        self._words = {word: k for k, word in enumerate(vocabulary.words, 1)}
-        self._characters = {c: k for k, c in enumerate(vocabulary.characters, 1)}
-        self.begin = self._look_up(vocabulary.begin, vocabulary)
-        self.end = self._look_up(vocabulary.end, vocabulary)
+        else:
+            self.num_ids = vocabulary.ids_per_token
+            self.begin, self.end = map(
+                vocabulary.ids, (vocabulary.begin, vocabulary.end)
+            )
 
     def __call__(
         self, sentences: Sequence[Sequence[bytes]], width: int = 0
@@ -53,27 +52,8 @@ class PlainIds:
         """Returns the ids of words, `(words, ids)`."""
         if self._vocabulary is None:
             return _bytes(words)
-        tokens = [word.decode(errors="replace") for word in words]
-        ids = [self._look_up(token, self._vocabulary) for token in tokens]
+        ids = [self._vocabulary.ids(word.decode(errors="replace")) for word in words]
         return np.array(ids, "int32").reshape(-1, self.num_ids)
-
-    def _look_up(self, token: str, vocabulary: TokenVocabulary) -> list[int]:
-        is_boundary = token in (vocabulary.begin, vocabulary.end)
-        most = vocabulary.max_characters
-        cut = token if most is None or is_boundary else token[: most - 2]
-        ids = []
-        if self._words:
-            ids.append(self._words.get(cut, self._words[vocabulary.unknown]))
-        if most is not None and self._characters:
-            row = self._characters
-            # A boundary is one entry; no other token has entries of several letters.
-            entries = [token] if is_boundary else list(cut)
-            unknown = row[vocabulary.unknown]
-            ids.append(row[vocabulary.begin_of_word])
-            ids += [row.get(entry, unknown) for entry in entries]
-            ids.append(row[vocabulary.end_of_word])
-            ids += [row[vocabulary.padding]] * (self.num_ids - len(ids))
-        return ids
 
 
 def distinct_words(

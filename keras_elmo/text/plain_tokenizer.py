@@ -4,7 +4,6 @@ import functools
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from keras_elmo.text import rules
 from keras_elmo.utils.lazy import import_extra
@@ -81,10 +80,11 @@ def _python(pattern: str) -> str:
 
 
 @functools.cache
-def _compiled(pattern: str) -> Any:
+def _compiled(pattern: str) -> re.Pattern[str]:
     # Python's own module does not know the categories of Unicode.
     regex = import_extra("regex", "Splitting text without TensorFlow", "onnx")
-    return regex.compile(_python(pattern))
+    compiled: re.Pattern[str] = regex.compile(_python(pattern))
+    return compiled
 
 
 def _replace(pattern: str, replacement: str, text: str) -> str:
@@ -92,7 +92,7 @@ def _replace(pattern: str, replacement: str, text: str) -> str:
 
 
 @functools.cache
-def _scripts() -> Any:
+def _scripts() -> re.Pattern[str]:
     """Matches a part of a word of one script, as `split_at_scripts` has it."""
     none = r"\p{Zyyy}\p{Zinh}"
     known = "".join(rf"\p{{{code}}}" for code in _SCRIPTS)

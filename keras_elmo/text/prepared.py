@@ -4,8 +4,8 @@
     words.txt               the distinct words, one per line, the most frequent first;
                             words of equal count are sorted by their bytes
     counts.npy              how often each occurs
-    shard-00000.words.npy   the words of some lines, as numbers of lines of words.txt
-    shard-00000.lines.npy   of each of these lines, a `LINE`
+    shard-00000.words.npy   the words of some lines, as line numbers in words.txt
+    shard-00000.lines.npy   a `LINE` for each of these lines
 
 It takes the standard library and NumPy, no Keras and no TensorFlow.
 """
@@ -14,7 +14,7 @@ import functools
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from itertools import chain, islice, pairwise
+from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,20 +35,19 @@ COUNTS = "counts.npy"
 WORD_TYPE = np.dtype("<u4")
 COUNT_TYPE = np.dtype("<i8")
 # Where a line ends among the words of its shard; how many characters it has, and how
-# many bytes of its file come before it, which decide on the order of a shuffled text.
+# many bytes of its file come before it, which decide the order of a shuffled text.
 LINE = np.dtype([("end", "<u4"), ("characters", "<u4"), ("position", "<u8")])
 
-# What had to be changed, of the fields of `CorpusStats`.
+# Fields of `CorpusStats` that count what had to be changed.
 CHANGES = ("invalid_lines", "lines_with_nul", "truncated_words")
 
 # Shards that are mapped at a time: each takes two of the process's open files.
 _MAPPED_SHARDS = 64
-_LINES_AT_A_TIME = 4096
 _READ_BYTES = 1 << 16
 
 
 class DistinctWords:
-    """The words of a file, mapped into memory: their number costs 8 bytes a word."""
+    """The words of a file, mapped into memory; each takes 8 bytes beside the map."""
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -143,15 +142,15 @@ class PreparedText:
                 f"{self._where}: the version must be {VERSION}; another keras_elmo "
                 f"wrote it. Received: version={version}"
             )
-        self.tokenizer = read_key(manifest, self._where, "tokenizer")
+        self.tokenizer = self._read("tokenizer")
         if self.tokenizer not in TOKENIZERS:
             rule = f"one of {', '.join(TOKENIZERS)}"
             self._refuse("tokenizer", rule, self.tokenizer)
         if tokenizer not in (None, self.tokenizer):
             rule = f"{self.tokenizer!r}, with which {self.path} was prepared"
             refuse("tokenizer", rule, tokenizer)
-        self.files = [TextFile(*row) for row in self._rows("text", [str, int, int])]
-        shards = self._rows("shards", [int, int])
+        self.files = [TextFile(*row) for row in self._rows([str, int, int], "text")]
+        shards = self._rows([int, int], "shards")
         self.num_words = self._number("words")
         num_lines = [num_lines for num_lines, _ in shards]
         if sum(num_lines) != sum(file.num_lines for file in self.files):
@@ -193,21 +192,20 @@ class PreparedText:
 
     def lines(self, start: int, stop: int, step: int = 1) -> Iterator[tuple[Line, int]]:
         """Yields the lines of some numbers, and their positions in their file."""
-        # A multiple of `step`.
-        many = step * max(1, _LINES_AT_A_TIME // step)
-        for number, (first, end) in enumerate(pairwise(self._limits.tolist())):
-            last = min(stop, end) - first
-            for begin in range(max(start - first, (start - first) % step), last, many):
-                _, lines = self._shard(number)
-                # With the line before each of them, which ends where it begins.
-                read = lines[max(begin - 1, 0) : min(begin + many, last)].tolist()
-                pairs = pairwise(read if begin else [(0, 0, 0), *read])
-                for before, (line_end, characters, position) in islice(
-                    pairs, None, None, step
-                ):
-                    yield Line(number, before[0], line_end, characters), position
+        for shard, (first, end) in enumerate(pairwise(self._limits.tolist())):
+            begin = max(start - first, (start - first) % step)
+            if numbers := range(begin, min(stop, end) - first, step):
+                _, lines = self._shard(shard)
+                ends, sizes, positions = (
+                    lines[name].item for name in LINE.fields or ()
+                )
+            for number in numbers:
+                # A line begins where the one before it ends.
+                before = ends(number - 1) if number else 0
+                line = Line(shard, before, ends(number), sizes(number))
+                yield line, positions(number)
 
-    def words_of(self, line: Line) -> np.ndarray:
+    def read_line(self, line: Line) -> np.ndarray:
         """Returns the words of a line, as numbers of distinct words."""
         words, _ = self._shard(line.shard)
         return words[line.start : line.end]
@@ -255,8 +253,7 @@ class PreparedText:
     def _check_sizes(self) -> None:
         for name in data_files(len(self._num_words)):
             path = os.path.join(self.path, name)
-            row = read_key(self._manifest, self._where, "files", name)
-            (size, _), *_ = self._checked_rows(f"files.{name}", [row], [int, str])
+            ((size, _),) = self._rows([int, str], "files", name)
             # Opening a pipe would block.
             if not os.path.isfile(path):
                 raise ValueError(f"{path}: is missing; {self._where} names it")
@@ -266,16 +263,16 @@ class PreparedText:
                     f"Received: {received:,}"
                 )
 
-    def _rows(self, key: str, kinds: list[type]) -> list[list[Any]]:
-        """Returns a list of rows that is not empty."""
-        rows = read_key(self._manifest, self._where, key)
+    def _read(self, *keys: str) -> Any:
+        return read_key(self._manifest, self._where, *keys)
+
+    def _rows(self, kinds: list[type], *keys: str) -> list[list[Any]]:
+        """Returns a list of rows that is not empty, or the row of a file."""
+        rows, key = self._read(*keys), ".".join(keys)
+        if keys[0] == "files":
+            rows = [rows]
         if not isinstance(rows, list) or not rows:
             self._refuse(key, "a list of rows", rows)
-        return self._checked_rows(key, rows, kinds)
-
-    def _checked_rows(
-        self, key: str, rows: list[Any], kinds: list[type]
-    ) -> list[list[Any]]:
         for row in rows:
             if not (
                 isinstance(row, list)
@@ -287,7 +284,7 @@ class PreparedText:
         return rows
 
     def _number(self, *keys: str) -> int:
-        value = read_key(self._manifest, self._where, *keys)
+        value = self._read(*keys)
         if not (is_integer(value) and value >= 0):
             self._refuse(".".join(keys), "an integer and at least 0", value)
         return int(value)

@@ -1,28 +1,26 @@
 """Splits a text into words once, part by part."""
 
 import contextlib
+import glob
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 from types import NoneType
-from typing import cast
 
 from keras_elmo.config import TOKENIZERS
 from keras_elmo.text.batching import TOKENIZER_THREADS, split_stream, token_chunks
 from keras_elmo.text.line_sources import LineSource, SourceLine, open_source
 from keras_elmo.text.lines import Files, is_prepared
-from keras_elmo.text.part_dictionaries import SORTED_WORDS, Part, check_part, join_parts
+from keras_elmo.text.part_dictionaries import Part, check_part, join_parts
 from keras_elmo.text.prepared import VERSION, PreparedText
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.utils.checks import (
-    called,
     check_boolean,
     check_choice,
     check_path,
     check_type,
-    received,
     refuse,
 )
 from keras_elmo.utils.files import (
@@ -35,9 +33,9 @@ from keras_elmo.utils.locks import held
 from keras_elmo.utils.progress import Progress
 from keras_elmo.utils.types import StrPath
 
-# Words of a part, and of a shard of the folder: 16 MB of numbers.
+# Words in a part, and in a shard of the folder: 16 MB of numbers.
 _PART_WORDS = 4_000_000
-# Bounds on what is numbered at a time of lines that are tokens.
+# Bounds on the lines of tokens that are numbered at a time.
 _CHUNK_TOKENS = 200_000
 _CHUNK_LINES = 2048
 
@@ -52,31 +50,30 @@ def prepare(
     """Splits a text into words once, and writes it as a folder of numbers.
 
     `pretrain`, `perplexity`, `Corpus` and `Vocabulary.count` take the folder like the
-    text: with the same seed, batches and vocabularies of any size are the same. It is
-    read through memory maps, without TensorFlow.
+    text: with the same seed, batches and vocabularies of any size are the same. They
+    read it through memory maps, without TensorFlow.
 
-    The words of 4 million at a time are written as a part into the folder `OUT.parts`,
-    and numbered anew at the end, when all words of the text are known. A process that
-    is killed loses the part that it was splitting: the same call goes on, and the bytes
-    of the folder are the same. The memory depends on the number of distinct words, not
-    on the length of the text.
+    Each part of 4 million words goes into the folder `OUT.parts`. At the end, when all
+    words of the text are known, the parts are numbered anew and joined. A process that
+    is killed loses the part that it was splitting, or what it had joined: the same call
+    goes on, and the folder has the same bytes. The memory depends on the number of
+    distinct words, not on the length of the text.
 
     Args:
         corpus: the text: a path or a glob pattern, or several, as `Corpus` takes them;
-            with `column`, of JSON lines or Parquet. Or an iterable of texts or of lists
-            of tokens, such as a generator, a column of pandas, or a data set that is
-            streamed; a list of strings is one of paths. A text of several lines becomes
-            several lines.
+            with `column`, JSON lines or Parquet. Or an iterable over texts or lists of
+            tokens, such as a generator, a column of pandas, or a streamed data set; a
+            list of strings holds paths. A text of several lines becomes several lines.
         out: the folder to write. If it holds the same files already, nothing is done.
         tokenizer: the kind of `Tokenizer`; `"unicode"` if `None`. Lists of tokens stay
             as they are, as with `"whitespace"`.
-        column: name of the text, in files or rows that have several; rows without a
-            text are left out.
+        column: name of the text, in files or rows that have several columns; rows
+            without a text are left out.
         progress: whether to show a bar and messages on stderr.
 
     Raises:
         ValueError: there is no word, a row is damaged or lacks the column, `out`
-            exists, or the parts of an interrupted call are of another text.
+            exists, or an interrupted call left parts of another text.
         OSError: a file cannot be written; complete parts are kept.
         ImportError: Parquet needs the extra `parquet`.
         KeyboardInterrupt: after Ctrl-C; says what is kept.
@@ -99,21 +96,21 @@ def prepare(
     check_boolean(progress=progress)
     stats = CorpusStats()
     source = open_source(corpus, column, stats)
-    if source.is_split:
-        if tokenizer not in (None, "whitespace"):
-            refuse("tokenizer", "None for text that is split already", tokenizer)
-        tokenizer = "whitespace"
-    folder = PartsFolder(os.path.normpath(out), source, tokenizer or "unicode")
+    if source.is_split and tokenizer not in (None, "whitespace"):
+        refuse("tokenizer", "None for text that is split already", tokenizer)
+    tokenizer = "whitespace" if source.is_split else tokenizer or "unicode"
+    folder = TextParts(os.path.normpath(out), source, tokenizer)
     if folder.is_complete():
         if progress:
             print(f"{folder.out} is complete; nothing to do", file=sys.stderr)
         return
     try:
         with folder.opened():
-            _split(source, tokenizer or "unicode", folder, progress)
+            _split(source, tokenizer, folder, progress)
             if progress:
                 print("Joining the parts", file=sys.stderr)
-            folder.finish(stats)
+            join_parts(folder.parts(), folder.out, source.files, tokenizer, stats)
+            folder.remove()
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"stopped; {folder.kept()}") from None
     if progress:
@@ -121,7 +118,7 @@ def prepare(
             print(message, file=sys.stderr)
 
 
-class PartsFolder:
+class TextParts:
     """`OUT.parts`: the parts of a text that is being prepared."""
 
     def __init__(self, out: str, source: LineSource, tokenizer: str) -> None:
@@ -130,23 +127,21 @@ class PartsFolder:
         self._tokenizer = tokenizer
         self.path = f"{out}.parts"
         self._begun = os.path.join(self.path, "begun.json")
-        self._joined = os.path.join(self.path, "prepared")
 
     def is_complete(self) -> bool:
         """Whether `out` holds the text already; raises if it holds anything else."""
-        if not is_prepared(self.out):
-            check_free(self.out)
-            return False
-        if self._source.is_stored:
-            text = PreparedText(self.out)
-            before = text.tokenizer, text.names_and_sizes()
-            is_same = before == (self._tokenizer, self._source.files)
-        else:
-            # Complete, but killed before the parts were removed.
+        is_same = False
+        if is_prepared(self.out):
+            # An iterable: its process was killed before it removed the parts.
             is_same = os.path.exists(self.path)
+            if self._source.is_stored:
+                text = PreparedText(self.out)
+                before = text.tokenizer, text.names_and_sizes()
+                is_same = before == (self._tokenizer, self._source.files)
         if not is_same:
             check_free(self.out)
-        self._remove()
+            return False
+        self.remove()
         return True
 
     @contextlib.contextmanager
@@ -156,19 +151,20 @@ class PartsFolder:
         used = f"{self.path} must not be in use: another process writes it"
         with held(self.path, used):
             check_free(self.out)
+            remove_leftovers(self.path)
             if self.parts():
                 self._check_begun()
-            else:
-                write_json(self._begun, self._expected())
-            remove_leftovers(self.path)
+            elif not os.path.exists(self._begun):
+                check_free(self.path)
+            write_json(self._begun, self._manifest())
             try:
                 yield
             finally:
                 if not self.parts():
-                    self._remove()
+                    self.remove()
 
     def parts(self) -> list[str]:
-        """Returns the paths of the parts, of which none is missing."""
+        """Returns the paths of the parts, up to the first that is missing."""
         paths: list[str] = []
         while os.path.isdir(path := self._part(len(paths))):
             paths.append(path)
@@ -178,14 +174,6 @@ class PartsFolder:
         """Writes the next part."""
         part.write(self._part(len(self.parts())))
 
-    def finish(self, stats: CorpusStats) -> None:
-        """Joins the parts, and renames what they become to `out`."""
-        files = self._source.files
-        join_parts(self.parts(), self._joined, files, self._tokenizer, stats)
-        check_free(self.out)
-        os.replace(self._joined, self.out)
-        self._remove()
-
     def kept(self) -> str:
         """Describes which parts are already saved."""
         number = len(self.parts())
@@ -194,10 +182,17 @@ class PartsFolder:
         parts = "1 part is" if number == 1 else f"{number:,} parts are"
         return f"{parts} kept in {self.path}; the same call goes on from there"
 
+    def remove(self) -> None:
+        """Removes the folder; its manifest, which says whose it is, at the end."""
+        if os.path.exists(self._begun):
+            for path in glob.glob(os.path.join(glob.escape(self.path), "*/")):
+                shutil.rmtree(path)
+            shutil.rmtree(self.path)
+
     def _part(self, number: int) -> str:
         return os.path.join(self.path, f"part-{number:05}")
 
-    def _expected(self) -> dict[str, object]:
+    def _manifest(self) -> dict[str, object]:
         return {
             "version": VERSION,
             "tokenizer": self._tokenizer,
@@ -206,35 +201,18 @@ class PartsFolder:
 
     def _check_begun(self) -> None:
         begun = read_json_object(self._begun)
-        for name, value in self._expected().items():
-            if begun.get(name) == value:
-                continue
-            again = f"or remove {self.path} to begin again"
-            if name == "corpus":
-                rule = f"the files that {self._begun} names, with their sizes"
-                raise ValueError(
-                    f"{called(name)} must be {rule}; {again}. "
-                    + received(corpus=self._source.name)
-                )
-            refuse(name, f"{begun.get(name)!r}, as in {self._begun}; {again}", value)
-
-    def _remove(self) -> None:
-        """Removes the folder, unless it holds other files."""
-        with contextlib.suppress(FileNotFoundError):
-            remove_leftovers(self.path)
-            # From the last on, so that none is missing if this is interrupted.
-            for path in (self._joined, *reversed(self.parts())):
-                if os.path.isdir(path):
-                    shutil.rmtree(path)
-            for path in (os.path.join(self.path, SORTED_WORDS), self._begun):
-                if os.path.exists(path):
-                    os.remove(path)
-        with contextlib.suppress(OSError):
-            os.rmdir(self.path)
+        for name, value in self._manifest().items():
+            if begun.get(name) != value:
+                rule = f"{begun.get(name)!r}, as in {self._begun}"
+                if name == "corpus":
+                    rule = f"the files that {self._begun} names, with their sizes"
+                    value = self._source.name
+                rule += f"; or remove {self.path} to begin again"
+                refuse(name, rule, value)
 
 
 def _split(
-    source: LineSource, tokenizer: str, folder: PartsFolder, progress: bool
+    source: LineSource, tokenizer: str, folder: TextParts, progress: bool
 ) -> None:
     """Writes the parts that are missing."""
     offsets = [0, *accumulate(size for _, size in source.files)]
@@ -249,7 +227,7 @@ def _split(
             bar.update(words, offsets[line.file] + line.position)
 
         for part in split_parts(source.lines, source.is_split, tokenizer, show):
-            # Lines of no word at all make no text.
+            # Lines without any word make no text.
             if part.num_words or folder.parts():
                 folder.write(part)
         bar.update(0, offsets[-1])
@@ -263,19 +241,17 @@ def split_parts(
     tokenizer: str,
     show: Callable[[int, SourceLine], None] = lambda words, line: None,
 ) -> Iterator[Part]:
-    """Yields the parts of a text, of which the last is shorter.
+    """Yields the parts of a text; the last is shorter.
 
     `show` is called now and then, with the number of new words and the last line.
     """
     contents = ((line, line.content) for line in lines)
     if is_split:
-        words = cast(Iterable[tuple[SourceLine, list[bytes]]], contents)
         chunks = split_stream(
-            words, lambda line: len(line[1]), _CHUNK_TOKENS, _CHUNK_LINES
+            contents, lambda line: len(line[1]), _CHUNK_TOKENS, _CHUNK_LINES
         )
     else:
-        texts = cast(Iterable[tuple[SourceLine, str]], contents)
-        chunks = token_chunks(texts, tokenizer, None, TOKENIZER_THREADS)
+        chunks = token_chunks(contents, tokenizer, None, TOKENIZER_THREADS)
     part = Part()
     for chunk in chunks:
         for line, tokens in chunk:

@@ -1,6 +1,5 @@
 """Raw text to tokens, in a Keras model or a tf.data pipeline."""
 
-import functools
 import unicodedata
 from collections.abc import Callable
 
@@ -167,18 +166,15 @@ def register_operations(kind: str | None) -> None:
         _ = tf_text.normalize_utf8
 
 
-@functools.cache
-def _compose() -> Callable[[Tensor], Tensor]:
-    """Returns what brings strings to Unicode's form NFC."""
+def _compose(strings: Tensor) -> Tensor:
+    """Brings strings to Unicode's form NFC."""
     try:
-        normalize = tf_text.normalize_utf8
+        return tf_text.normalize_utf8(strings, "NFC")
     except ImportError:
         # Not on Windows. A graph that calls Python cannot be saved, so an export asks
         # for `register_operations` first.
-        return lambda strings: tf.ensure_shape(
-            tf.numpy_function(_compose_in_python, [strings], tf.string), strings.shape
-        )
-    return lambda strings: normalize(strings, "NFC")
+        composed = tf.numpy_function(_compose_in_python, [strings], tf.string)
+        return tf.ensure_shape(composed, strings.shape)
 
 
 def _compose_in_python(strings: np.ndarray) -> np.ndarray:
@@ -187,7 +183,7 @@ def _compose_in_python(strings: np.ndarray) -> np.ndarray:
 
 
 def _unicode(strings: Tensor) -> Tensor:
-    strings = _compose()(strings)
+    strings = _compose(strings)
     # Few of these have a script to be split at.
     strings = tf.strings.regex_replace(strings, rules.NUMBER_OR_MARK, r" \0 ")
     return _each_word(strings, split_at_scripts)

@@ -29,7 +29,7 @@ START, END, UNKNOWN = 0, 1, 2
 # The target id of a padded position.
 PADDING_ID = -1
 SPECIALS = ("<S>", "</S>", "<UNK>")
-# What errors say that is not said of a file.
+# What an error begins with, unless the words are from a file.
 _WORDS = "`words`: "
 _SPECIAL_WORDS = frozenset(special.encode() for special in SPECIALS)
 
@@ -43,19 +43,19 @@ class Vocabulary:
 
     Args:
         words: the three special words, then distinct words, the most frequent first.
-        counts: how often each occurs in the text, if that is known; that of `<UNK>` is
-            of all other words, those of `<S>` and `</S>` are 0.
+        counts: how often each word occurs in the text, if that is known; `<UNK>` counts
+            all other words, `<S>` and `</S>` count 0.
 
     Attributes:
         words: the word of every id.
-        counts: as given, `substitutes` and `score` read them.
-        lookup: the id of each word in UTF-8, without the special words: a word of a
+        counts: the argument, which `substitutes` and `score` read.
+        lookup: the id of each word in UTF-8, without the special words: a word in a
             text that is spelt like one is an unknown word.
 
     Raises:
         ValueError: the special words are missing, or a word is empty, repeated, or
-            contains a line end or a NUL; names the line. Or there is not one count a
-            word.
+            contains a line end or a NUL; names the line. Or the number of counts
+            differs from the number of words.
 
     Example:
 
@@ -126,20 +126,20 @@ class Vocabulary:
 
         With more than `max_distinct` distinct words, the rarest are dropped on the way.
         Then a count may be too low by `report.max_count_error`, never too high, and
-        depends on the order of the text. Every word that occurs more often than the
-        last one of the vocabulary by more than that error is still in it.
+        depends on the order of the text. The vocabulary still has every word that
+        occurs more often than its last word by more than that error.
 
         Args:
             files: a path or a glob pattern, or several; see `expand_files`. Or a folder
                 that `prepare` wrote, whose counts are exact.
             tokenizer: the kind of `Tokenizer`; if `None`, the folder's or "unicode".
-            max_size: number of words at most, the three special ones included.
+            max_size: greatest number of words, the three special ones included.
             min_count: how often a word has to occur; from 2 on, a model meets unknown
                 words, too.
             progress: whether to show a bar with words/s on stderr.
             report: counts what is read and dropped.
-            max_distinct: distinct words in memory, at least twice `max_size`; 20
-                million take 2.1 GB.
+            max_distinct: greatest number of distinct words in memory, at least twice
+                `max_size`; 20 million take 2.1 GB.
 
         Raises:
             ValueError: no file matches, a file is damaged, or there is no word.
@@ -228,10 +228,10 @@ class Vocabulary:
         return vocabulary
 
     def save(self, path: StrPath) -> None:
-        """Writes a file of one word per line, and one of the counts if they are known.
+        """Writes a file of one word per line, and a file of the counts if known.
 
-        Files of these names are replaced. Whatever happens meanwhile, a new file of
-        words does not lack its counts, and one that is replaced does not get others'.
+        Replaces files of these names. Whatever happens meanwhile, a new file of words
+        does not lack its counts, and no words stand beside the counts of other words.
         """
         check_path(path=path)
         is_new = not os.path.exists(path)
@@ -288,7 +288,7 @@ def _read_counts(path: str, size: int) -> list[int]:
     try:
         lines = list(itertools.islice(read_words(path), size + 1))
         if len(lines) != size:
-            raise ValueError(f"must have {size:,} lines, one a word; or remove it")
+            raise ValueError(f"must have {size:,} lines, one per word; or remove it")
         for number, line in enumerate(lines, start=1):
             if not (line.isascii() and line.isdigit() and len(line) < 20):
                 received = reprlib.repr(line)

@@ -14,14 +14,14 @@ from keras_elmo.utils.progress import Progress
 class WordCounts:
     """Counts words in bounded memory, by lossy counting.
 
-    When there are more than `max_distinct` words, the rarest are dropped until half of
-    the room is free. A dropped word that occurs again is counted anew. So no count is
-    too high, and none is too low by more than `stats.max_count_error`, which also
-    bounds the number of times that a dropped word occurs. A word of up to 15 bytes
-    takes 100 to 160 bytes at the peak; 20 million took 2.1 GB.
+    When there are more than `max_distinct` words, the rarest are dropped until half the
+    room is free. A dropped word that occurs again is counted anew. So no count is too
+    high, and none is too low by more than `stats.max_count_error`, which also bounds
+    how often a dropped word occurs. A word of up to 15 bytes takes 100 to 160 bytes at
+    the peak; 20 million took 2.1 GB.
 
     Reference: Manku and Motwani 2002, Approximate Frequency Counts over Data Streams;
-    there the error is given and the memory follows.
+    there the error is chosen and the memory follows.
     """
 
     def __init__(self, max_distinct: int, stats: CorpusStats) -> None:

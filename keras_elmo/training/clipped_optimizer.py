@@ -2,7 +2,7 @@
 
 import abc
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import keras
 from keras import ops
@@ -23,22 +23,28 @@ class ClippedOptimizer(Optimizer, abc.ABC):
     written.
 
     To add an optimizer: subclass this class and one of Keras's optimizers, in this
-    order; make its variables in `add_slots`, and update the rows of sparse gradients in
-    `update_rows`; dense gradients go to the `update_step` of Keras's optimizer. Then
-    add its name to `OPTIMIZERS` of optimizers.py, and its learning rate to
-    `LEARNING_RATES` of training_options.py.
+    order; name its `defaults`, make its variables in `add_slots`, and update the rows
+    of sparse gradients in `update_rows`; dense gradients go to the `update_step` of
+    Keras's optimizer. Then add its name to `OPTIMIZERS` of optimizers.py, and its
+    learning rate to `LEARNING_RATES` of training_options.py.
 
     Attributes:
+        defaults: values of arguments that are left out.
         gradient_norm: variable, norm of the loss's gradients before clipping.
         loss_factor: factor of the loss, before gradients are taken.
     """
 
+    defaults: ClassVar[Config]
     loss_factor = 1.0
 
-    def __init__(self, *, global_clipnorm: float | None = None, **kwargs: Any) -> None:
+    def __init__(self, learning_rate: object = None, **kwargs: Any) -> None:
+        kwargs = {**self.defaults, **kwargs}
+        if learning_rate is not None:
+            kwargs["learning_rate"] = learning_rate
         # Keras would clip by its own `global_clipnorm` before the replicas are summed.
+        max_norm: float | None = kwargs.pop("global_clipnorm")
         super().__init__(**kwargs)
-        self._max_norm = global_clipnorm
+        self._max_norm = max_norm
 
     def build(self, variables: list[keras.Variable]) -> None:
         if self.built:

@@ -1,7 +1,6 @@
 """The optimizers of pretraining."""
 
 import re
-from typing import Any
 
 import keras
 from keras import ops
@@ -29,22 +28,12 @@ class PublishedAdagrad(ClippedOptimizer, keras.optimizers.Adagrad):
     # The published trainer multiplies the loss by the steps it unrolls. With an
     # accumulator that begins at 1 and a clipped norm, that changes the updates.
     loss_factor = 20.0
-
-    def __init__(
-        self,
-        learning_rate: LearningRate = LEARNING_RATES["adagrad"],
-        initial_accumulator_value: float = 1.0,
-        global_clipnorm: float | None = 10.0,
-        name: str = "adagrad",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            learning_rate=learning_rate,
-            initial_accumulator_value=initial_accumulator_value,
-            global_clipnorm=global_clipnorm,
-            name=name,
-            **kwargs,
-        )
+    defaults = {
+        "learning_rate": LEARNING_RATES["adagrad"],
+        "initial_accumulator_value": 1.0,
+        "global_clipnorm": 10.0,
+        "name": "adagrad",
+    }
 
     def add_slots(self, variables: list[keras.Variable]) -> None:
         # Keras's own initializer holds each accumulator twice while it is made.
@@ -84,19 +73,11 @@ class LazyAdam(ClippedOptimizer, keras.optimizers.Adam):
     Reference: Kingma & Ba 2015, Adam: A Method for Stochastic Optimization.
     """
 
-    def __init__(
-        self,
-        learning_rate: LearningRate = LEARNING_RATES["adam"],
-        global_clipnorm: float | None = 1.0,
-        name: str = "lazy_adam",
-        **kwargs: Any,
-    ) -> None:
-        super().__init__(
-            learning_rate=learning_rate,
-            global_clipnorm=global_clipnorm,
-            name=name,
-            **kwargs,
-        )
+    defaults = {
+        "learning_rate": LEARNING_RATES["adam"],
+        "global_clipnorm": 1.0,
+        "name": "lazy_adam",
+    }
 
     def add_slots(self, variables: list[keras.Variable]) -> None:
         momentums, velocities = self.add_optimizer_variables(

@@ -55,17 +55,17 @@ def wait_until(true, timeout=600):
 
 def children(process):
     """The processes that a process has started; Linux only."""
-    found = []
+    numbers = []
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         # A thread, or the process, may end meanwhile.
         with contextlib.suppress(OSError):
-            found += map(int, path.read_text().split())
-    return found
+            numbers += map(int, path.read_text().split())
+    return numbers
 
 
 def descendants(process):
-    found = children(process)
-    return found + [other for child in found for other in descendants(child)]
+    own = children(process)
+    return own + [other for child in own for other in descendants(child)]
 
 
 @contextlib.contextmanager
@@ -82,9 +82,9 @@ def running(*commands, cwd):
 
 
 def _end(process):
-    for each in [process.pid, *descendants(process.pid)]:
+    for number in [process.pid, *descendants(process.pid)]:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(each, signal.SIGKILL)
+            os.kill(number, signal.SIGKILL)
     process.wait()
 
 

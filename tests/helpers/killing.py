@@ -87,7 +87,7 @@ def _print_phases():
     from keras_elmo.files import checkpoint
     from keras_elmo.files.run_directory import PretrainingDirectory
     from keras_elmo.text import part_dictionaries
-    from keras_elmo.text.preparing import PartsFolder
+    from keras_elmo.text.preparing import TextParts
     from keras_elmo.text.vocabulary import Vocabulary
     from keras_elmo.training import recorder
     from keras_elmo.training.devices.base import Devices
@@ -108,10 +108,10 @@ def _print_phases():
         (Hdf5Writer, "finish", "finish"),
         (ParquetWriter, "finish", "finish"),
         (PartFolder, "complete", "rename"),
-        (PartsFolder, "write", "part"),
+        (TextParts, "write", "part"),
         (part_dictionaries, "_merge", "merge"),
-        (part_dictionaries, "_save", "shard"),
-        (PartsFolder, "_remove", "rename"),
+        (part_dictionaries, "_write_shard", "shard"),
+        (TextParts, "remove", "rename"),
     ):
         setattr(owner, name, _printing(getattr(owner, name), phase))
     count = Vocabulary.count.__func__

@@ -54,7 +54,7 @@ def token_ids(token, vocabulary):
         # ELMoForManyLangs takes its marks the wrong way round.
         word = ["<eow>", *inside, "<bow>"]
         word += ["<pad>"] * (most - len(word))
-        ids += [vocabulary.characters.index(each) + 1 for each in word]
+        ids += [vocabulary.characters.index(entry) + 1 for entry in word]
     return ids
 
 

@@ -23,6 +23,7 @@ from tests.helpers.beam_engines import (
     start_job,
     wait_until,
 )
+from tests.helpers.command_line import names
 from tests.helpers.exports import embedding
 from tests.helpers.installed import require_installed
 
@@ -62,6 +63,14 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def normed(tmp_path_factory):
+    """Another model, whose layers have no mix."""
+    path = tmp_path_factory.mktemp("normed") / "norm"
+    export_saved_model(embedding(layer_norm=True), path, "whitespace")
+    return path
+
+
 @pytest.fixture
 def texts(folder):
     return folder / "text *.txt"
@@ -73,21 +82,21 @@ def vectors(table, name):
 
 def assert_parts_equal_one_machine(out, folder):
     """Every token once, and its vectors."""
-    found = parquet.read_table(out)
+    table = parquet.read_table(out)
     # Dictionaries have no order.
-    files = found["file"].cast("string")
-    found = found.set_column(found.column_names.index("file"), "file", files)
-    found = found.sort_by([(name, "ascending") for name in BY_PLACE])
-    names = np.array(found["file"].to_pylist())
+    files = table["file"].cast("string")
+    table = table.set_column(table.column_names.index("file"), "file", files)
+    table = table.sort_by([(name, "ascending") for name in BY_PLACE])
+    files = np.array(table["file"].to_pylist())
     for number in range(4):
         wanted = parquet.read_table(folder / f"wanted-{number}.parquet")
-        ours = found.filter(names == f"text {number}.txt")
+        ours = table.filter(files == f"text {number}.txt")
         for column in ("line", "position", "token"):
             assert ours[column].to_pylist() == wanted[column].to_pylist()
         for layer in ("layer_0", "layer_1", "layer_2"):
             difference = vectors(ours, layer) - vectors(wanted, layer)
             assert np.abs(difference).max() <= 1e-5
-    assert set(names) == {f"text {number}.txt" for number in range(4)}
+    assert set(files) == {f"text {number}.txt" for number in range(4)}
 
 
 @pytest.mark.parametrize("options", [{"max_size": 9}, {"min_count": 1500}])
@@ -137,51 +146,13 @@ def test_a_prepared_text_is_that_of_one_machine(texts, tmp_path, monkeypatch):
         prepare_text(texts, out)
 
 
-def test_no_word_to_prepare(tmp_path):
-    (tmp_path / "text.txt").write_text("\n \n", encoding="utf-8")
-    with pytest.raises(ValueError, match="there is no word in .*text.txt"):
-        prepare_text(tmp_path / "text.txt", tmp_path / "out")
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["text.txt"]
-
-
 def test_the_vectors_are_those_of_one_machine(folder, texts, tmp_path):
-    embed_text(folder / "model", texts, tmp_path / "out")
-    assert_parts_equal_one_machine(tmp_path / "out", folder)
-    # Two chunks each.
-    assert len(list((tmp_path / "out").rglob("*.parquet"))) == 8
-
-
-def test_a_mean_of_the_mix_in_half_of_the_bytes(folder, tmp_path):
-    options = {"layers": "mix", "rows": "sentences", "dtype": "float16"}
-    text = folder / "text 0.txt"
-    embed_text(folder / "model", text, tmp_path / "out", **options)
-    embed_file(folder / "model", text, tmp_path / "wanted.parquet", **options)
-    found = parquet.read_table(tmp_path / "out").sort_by("line")
-    wanted = parquet.read_table(tmp_path / "wanted.parquet")
-    assert found.column_names == [*wanted.column_names, "file"]
-    assert found["line"].to_pylist() == wanted["line"].to_pylist()
-    assert found["num_tokens"].to_pylist() == wanted["num_tokens"].to_pylist()
-    # A number may lie on either side of where float16 rounds.
-    difference = vectors(found, "mix") - vectors(wanted, "mix")
-    assert np.abs(difference).max() <= 4e-3
-    assert str(found.schema.field("mix").type.value_type) == "halffloat"
-
-
-def test_blank_lines_alone(folder, tmp_path):
-    (tmp_path / "text.txt").write_text("\n \n", encoding="utf-8")
-    embed_text(folder / "model", tmp_path / "text.txt", tmp_path / "out")
-    assert parquet.read_table(tmp_path / "out").num_rows == 0
-    with pytest.raises(Exception, match="must leave a word"):
-        count_words(tmp_path / "text.txt", tmp_path / "words.txt")
-    (tmp_path / "text.txt").write_text("", encoding="utf-8")
-    with pytest.raises(ValueError, match="there is no text in .*text.txt"):
-        count_words(tmp_path / "text.txt", tmp_path / "words.txt")
-
-
-def test_a_job_goes_on_and_does_nothing_again(folder, texts, tmp_path):
+    """A job goes on, and does nothing again."""
     out = tmp_path / "out"
     embed_text(folder / "model", texts, out)
     *kept, lost = sorted(out.rglob("*.parquet"))
+    # Two chunks each.
+    assert len(kept) == 7
     times = [path.stat().st_mtime_ns for path in kept]
     lost.unlink()
     embed_text(folder / "model", texts, out)
@@ -189,39 +160,64 @@ def test_a_job_goes_on_and_does_nothing_again(folder, texts, tmp_path):
     assert_parts_equal_one_machine(out, folder)
 
 
-def test_another_job_is_refused(folder, tmp_path):
+def test_a_mean_of_the_mix_in_half_of_the_bytes(folder, tmp_path):
+    options = {"layers": "mix", "rows": "sentences", "dtype": "float16"}
+    text = folder / "text 0.txt"
+    embed_text(folder / "model", text, tmp_path / "out", **options)
+    embed_file(folder / "model", text, tmp_path / "wanted.parquet", **options)
+    table = parquet.read_table(tmp_path / "out").sort_by("line")
+    wanted = parquet.read_table(tmp_path / "wanted.parquet")
+    assert table.column_names == [*wanted.column_names, "file"]
+    assert table["line"].to_pylist() == wanted["line"].to_pylist()
+    assert table["num_tokens"].to_pylist() == wanted["num_tokens"].to_pylist()
+    # A number may lie on either side of where float16 rounds.
+    difference = vectors(table, "mix") - vectors(wanted, "mix")
+    assert np.abs(difference).max() <= 4e-3
+    assert str(table.schema.field("mix").type.value_type) == "halffloat"
+
+
+def test_blank_lines_alone(folder, tmp_path):
+    text, words = tmp_path / "text.txt", tmp_path / "words.txt"
+    text.write_text("\n \n", encoding="utf-8")
+    embed_text(folder / "model", text, tmp_path / "out")
+    assert parquet.read_table(tmp_path / "out").num_rows == 0
+    with pytest.raises(Exception, match="must leave a word"):
+        count_words(text, words)
+    with pytest.raises(ValueError, match="there is no word in .*text.txt"):
+        prepare_text(text, tmp_path / "prepared")
+    assert names(tmp_path) == ["out", "text.txt"]
+    text.write_text("", encoding="utf-8")
+    with pytest.raises(ValueError, match="there is no text in .*text.txt"):
+        count_words(text, words)
+
+
+def test_another_job_is_refused(folder, normed, tmp_path):
     text, out = tmp_path / "text.txt", tmp_path / "out"
     text.write_text("the bank\n", encoding="utf-8")
     embed_text(folder / "model", text, out)
     with pytest.raises(ValueError, match="`layers` must be what it was when .*out was"):
         embed_text(folder / "model", text, out, layers="mix")
-    export_saved_model(embedding(), tmp_path / "other", "whitespace")
     with pytest.raises(ValueError, match="`model` must be what it was"):
-        embed_text(tmp_path / "other", text, out)
+        embed_text(normed, text, out)
     text.write_text("the bank of the river\n", encoding="utf-8")
     with pytest.raises(ValueError, match="`files` must be what it was"):
         embed_text(folder / "model", text, out)
 
 
-def test_bad_arguments_leave_nothing(folder, texts, tmp_path):
+def test_bad_arguments_leave_nothing(folder, normed, texts, tmp_path):
     (tmp_path / "text 0.txt").write_text("a", encoding="utf-8")
-    export_saved_model(embedding(layer_norm=True), tmp_path / "norm", "whitespace")
     model, out = folder / "model", tmp_path / "out"
     twice = [texts, tmp_path / "text 0.txt"]
-    for arguments, said in [
-        ((model, twice, out), r"two files of one name. Received: text 0\.txt, 2 times"),
-        ((tmp_path, texts, out), "`model` must be an exported model"),
-        ((model, texts, out, "top"), "`layers` must be"),
-        ((tmp_path / "norm", texts, out, "mix"), "`layers` must be 'all' for .*norm"),
+    for job, arguments, said in [
+        (embed_text, (model, twice, out), r"one name. Received: text 0\.txt, 2 times"),
+        (embed_text, (tmp_path, texts, out), "`model` must be an exported model"),
+        (embed_text, (model, texts, out, "top"), "`layers` must be"),
+        (embed_text, (normed, texts, out, "mix"), "`layers` must be 'all' for .*norm"),
+        (count_words, (texts, out, "unicode", 3), "`max_size` must be more"),
+        (count_words, (texts, out, "unicode", 9, 0), "`min_count` must be at least 1"),
     ]:
         with pytest.raises(ValueError, match=said):
-            embed_text(*arguments)
-    for options, said in [
-        ({"max_size": 3}, "`max_size` must be more"),
-        ({"min_count": 0}, "`min_count` must be at least 1"),
-    ]:
-        with pytest.raises(ValueError, match=said):
-            count_words(texts, out, **options)
+            job(*arguments)
     assert not out.exists()
 
 

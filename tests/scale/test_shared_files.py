@@ -39,8 +39,8 @@ class BucketFileSystem(LocalFileSystem):
         for folder, _, names in os.walk(self.root):
             for name in names:
                 local = os.path.join(folder, name)
-                found = f"bucket://{os.path.relpath(local, self.root)}"
-                yield FileMetadata(found, os.path.getsize(local))
+                name = f"bucket://{os.path.relpath(local, self.root)}"
+                yield FileMetadata(name, os.path.getsize(local))
 
     def _local(self, path):
         return os.path.join(self.root, path.removeprefix("bucket://"))
@@ -57,8 +57,8 @@ def test_files_of_an_object_store(bucket):
     shared_files.write_whole("bucket://text/b.txt", lambda local: write(local, "one\n"))
     shared_files.write_whole("bucket://text/a.txt", lambda local: write(local, "\ntwo"))
     assert sorted(path.name for path in bucket.rglob("*.txt")) == ["a.txt", "b.txt"]
-    found = shared_files.match_files("bucket://text/*.txt")
-    assert found == {"bucket://text/a.txt": 4, "bucket://text/b.txt": 4}
+    files = shared_files.match_files("bucket://text/*.txt")
+    assert files == {"bucket://text/a.txt": 4, "bucket://text/b.txt": 4}
     assert list(read_chunks("bucket://text/a.txt")) == [
         TextChunk("bucket://text/a.txt", 0, ["", "two"])
     ]
@@ -86,8 +86,8 @@ def test_files_of_this_machine_are_found_from_any_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write("b.txt", "b")
     write("a.txt", "")
-    found = shared_files.match_files(["*.txt", "a.txt"])
-    assert list(found.items()) == [
+    files = shared_files.match_files(["*.txt", "a.txt"])
+    assert list(files.items()) == [
         (str(tmp_path / "a.txt"), 0),
         (str(tmp_path / "b.txt"), 1),
     ]

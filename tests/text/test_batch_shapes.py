@@ -95,14 +95,14 @@ def test_masked_batches():
     token_ids = np.zeros(positions.shape, "int32")
     batch = form_batch(words, positions, token_ids, 20, shapes)
     masked = shapes.masked_batches(20, 50)
-    assert [each["token_ids"].shape for each in masked] == [(5, 4), (3, 6)]
+    assert [batch["token_ids"].shape for batch in masked] == [(5, 4), (3, 6)]
     for name, value in batch.items():
         assert (masked[1][name].shape, masked[1][name].dtype) == (
             value.shape,
             value.dtype,
         )
-    assert not any(each["words"].any() for each in masked)
-    assert all((each["token_ids"] == -1).all() for each in masked)
+    assert not any(batch["words"].any() for batch in masked)
+    assert all((batch["token_ids"] == -1).all() for batch in masked)
     assert shapes._replace(num_words=0).masked_batches(20, 50) == []
 
 

@@ -51,10 +51,6 @@ def test_tokenized_file(tmp_path):
     assert (stats.words, stats.invalid_lines) == (4, 1)
 
 
-def tokens(text):
-    return [token.encode() for token in text.split()]
-
-
 def paced(lines):
     """Lines that lie in no file, as `interleaved` takes them."""
     return ((k / len(lines), line) for k, line in enumerate(lines, 1))

@@ -21,9 +21,9 @@ from keras_elmo.text.batch_shapes import BatchShapes
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.lines import read_lines
 from keras_elmo.text.vocabulary import Vocabulary
-from keras_elmo.token_vocabulary import TokenVocabulary
 from tests.helpers.fresh_process import run_python
 from tests.helpers.installed import require_installed
+from tests.helpers.looked_up import VOCABULARY as LOOKED_UP
 from tests.helpers.prepared_text import write_texts
 
 SPECIALS = ["<S>", "</S>", "<UNK>"]
@@ -41,69 +41,72 @@ def write_lines(folder, lengths, shards=2):
 
 
 def batches(corpus, epoch=0, **arguments):
-    return [
-        (batch["char_ids"].numpy(), batch["token_ids"].numpy())
-        for batch in corpus.dataset(epoch, **arguments)
-    ]
-
-
-def spelt(char_ids):
-    """The sentences of a batch, read from their characters."""
-    for row in char_ids:
-        words = [word for word in row.tolist() if word[0]]
-        assert words[0][:3] == [259, 257, 260]
-        assert words[-1][:3] == [259, 258, 260]
-        yield " ".join(
-            bytes(i - 1 for i in word[1 : word.index(260)]).decode()
-            for word in words[1:-1]
-        )
+    return list(corpus.dataset(epoch, **arguments).as_numpy_iterator())
 
 
 def equal(some, others):
+    """Whether batches have the same names and arrays."""
     return len(some) == len(others) and all(
-        np.array_equal(a, b)
-        for pair, other in zip(some, others, strict=True)
-        for a, b in zip(pair, other, strict=True)
+        batch.keys() == other.keys()
+        and all(np.array_equal(batch[name], other[name]) for name in batch)
+        for batch, other in zip(some, others, strict=True)
     )
 
 
+def spelt(*some):
+    """The sentences of batches, read from their characters."""
+    for batch in some:
+        for row in batch["char_ids"]:
+            words = [word for word in row.tolist() if word[0]]
+            assert words[0][:3] == [259, 257, 260]
+            assert words[-1][:3] == [259, 258, 260]
+            yield " ".join(
+                bytes(i - 1 for i in word[1 : word.index(260)]).decode()
+                for word in words[1:-1]
+            )
+
+
 @given(st.lists(st.integers(1, 25), min_size=1, max_size=60), st.booleans())
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=20)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=10)
 def test_each_sentence_once(tmp_path, lengths, shuffle):
     files = write_lines(tmp_path, lengths, shards=1)
     corpus = Corpus(
         files, VOCABULARY, tokenizer="whitespace", batch_tokens=40, max_tokens=27
     )
-    found = Counter()
-    sentences = positions = padding = 0
-    for char_ids, token_ids in batches(corpus, shuffle=shuffle):
-        rows, length = token_ids.shape
-        assert char_ids.shape == (rows, length, 50)
+    sentences = Counter()
+    positions = padding = 0
+    for batch in batches(corpus, shuffle=shuffle):
+        char_ids, token_ids = batch["char_ids"], batch["token_ids"]
+        assert char_ids.shape == (*token_ids.shape, 50)
         assert char_ids.dtype == token_ids.dtype == np.int32
         np.testing.assert_array_equal(char_ids[..., 0] > 0, token_ids >= 0)
         assert (token_ids >= 0).all(axis=1).any()
-        for text, row in zip(spelt(char_ids), token_ids.tolist(), strict=True):
+        for text, row in zip(spelt(batch), token_ids.tolist(), strict=True):
             ids = row[: len(text.split()) + 2]
             assert ids == [0, *VOCABULARY.ids(text.split()), 1]
             assert set(row[len(ids) :]) <= {-1}
-            found[text] += 1
-        sentences += rows
+            sentences[text] += 1
         positions += token_ids.size
         padding += int((token_ids < 0).sum())
     with open(tmp_path / "shard-0.txt", encoding="utf-8") as file:
-        assert found == Counter(line.strip() for line in file if line.strip())
-    report = corpus.report
-    assert (report.lines, report.sentences) == (len(lengths), sentences)
+        assert sentences == Counter(line.strip() for line in file if line.strip())
+    report, number = corpus.report, sentences.total()
+    assert (report.lines, report.sentences) == (len(lengths), number)
     assert (report.positions, report.padding_positions) == (positions, padding)
-    assert report.words == sum(lengths) == positions - padding - 2 * sentences
+    assert report.words == sum(lengths) == positions - padding - 2 * number
 
 
-@pytest.fixture
-def corpus(tmp_path):
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
     lengths = [1 + 7 * number % 31 for number in range(300)]
-    return Corpus(
-        write_lines(tmp_path, lengths, shards=3), VOCABULARY, batch_tokens=128
-    )
+    files = write_lines(tmp_path_factory.mktemp("corpus"), lengths, shards=3)
+    return Corpus(files, VOCABULARY, batch_tokens=128)
+
+
+@pytest.fixture(scope="module")
+def first(corpus):
+    """The first epoch."""
+    return batches(corpus)
 
 
 def shapes_of(corpus, backend):
@@ -117,58 +120,51 @@ def test_few_shapes(corpus):
     assert shapes_of(corpus, "tensorflow") is None
     shapes = shapes_of(corpus, "jax")
     assert len(shapes.lengths) < 15
-    found = list(corpus.dataset(shapes=shapes).as_numpy_iterator())
+    padded = batches(corpus, shapes=shapes)
     report = corpus.report
-    assert {batch["token_ids"].shape for batch in found} == {
+    assert {batch["token_ids"].shape for batch in padded} == {
         (128 // length, length) for length in shapes.lengths if length < 66
     }
-    assert {batch["words"].shape for batch in found} == {(shapes.num_words, 50)}
-    sizes = [batch["token_ids"].size for batch in found]
+    assert {batch["words"].shape for batch in padded} == {(shapes.num_words, 50)}
+    sizes = [batch["token_ids"].size for batch in padded]
     assert (report.positions, report.sentences) == (sum(sizes), 300)
-    rest = list(corpus.dataset(skip=3, shapes=shapes).as_numpy_iterator())
-    assert_same_batches(rest, found[3:])
+    assert equal(batches(corpus, skip=3, shapes=shapes), padded[3:])
     assert shapes_of(corpus, "jax") is shapes
 
 
-def assert_same_batches(some, others):
-    for batch, other in zip(some, others, strict=True):
-        assert batch.keys() == other.keys()
-        for name, array in batch.items():
-            np.testing.assert_array_equal(array, other[name])
-
-
 @pytest.mark.parametrize("backend", ["jax", "torch"])
-def test_distinct_words(corpus, backend):
+def test_distinct_words(backend, corpus, first):
     """Batches that list each word once hold the same sentences."""
-    found = Counter()
-    shapes = shapes_of(corpus, backend)
-    for batch in corpus.dataset(shapes=shapes).as_numpy_iterator():
+    sentences = Counter()
+    for batch in batches(corpus, shapes=shapes_of(corpus, backend)):
         char_ids = batch["words"][batch["positions"]]
         np.testing.assert_array_equal(char_ids[..., 0] > 0, batch["token_ids"] >= 0)
-        found.update(spelt(char_ids[batch["token_ids"][:, 0] >= 0]))
+        rows = char_ids[batch["token_ids"][:, 0] >= 0]
+        sentences.update(spelt({"char_ids": rows}))
         words = [word.tobytes() for word in batch["words"] if word.any()]
         assert len(set(words)) == len(words)
         if backend == "torch":
             assert len(batch["words"]) == len(words) + 1
-    wanted = (text for char_ids, _ in batches(corpus) for text in spelt(char_ids))
-    assert found == Counter(wanted)
+    assert sentences == Counter(spelt(*first))
 
 
-def test_seed_and_epoch(corpus):
-    """Order depends on seed and epoch alone."""
-    first = batches(corpus)
+def test_seed_and_epoch(corpus, first):
+    """Order depends on seed and epoch alone; what is left out does not change it."""
     assert equal(first, batches(corpus))
-    assert not equal(first, batches(corpus, epoch=1))
     other = Corpus(corpus.files, VOCABULARY, batch_tokens=128, seed=1)
-    assert not equal(first, batches(other))
-    assert equal(batches(other, shuffle=False), batches(corpus, 5, shuffle=False))
-    assert not equal(first, batches(corpus, shuffle=False))
-
-
-def test_skipping_equals_slicing(corpus):
-    whole = batches(corpus, 2)
-    for skip in (1, len(whole) - 1, len(whole) + 5):
-        assert equal(batches(corpus, 2, skip=skip), whole[skip:])
+    second, unshuffled = batches(corpus, 1), batches(corpus, 5, shuffle=False)
+    for changed in (second, unshuffled, batches(other)):
+        assert not equal(first, changed)
+    assert equal(batches(other, shuffle=False), unshuffled)
+    for skip in (1, len(second) - 1, len(second) + 5):
+        assert equal(batches(corpus, 1, skip=skip), second[skip:])
+    # Without a number, each iteration over a dataset is the next pass.
+    dataset = corpus.dataset(epoch=None)
+    for wanted in (first, second):
+        assert equal(list(dataset.as_numpy_iterator()), wanted)
+    # A pass may be left.
+    assert len(list(islice(corpus.dataset(2), 2))) == 2
+    assert corpus.error is None
 
 
 @pytest.mark.parametrize("shuffle", [True, False])
@@ -176,29 +172,27 @@ def test_skipping_equals_slicing(corpus):
 def test_shards(files, shards, shuffle, tmp_path):
     """Each sentence is in one shard: of whole files, or else of lines."""
     pattern = write_lines(tmp_path, [1 + k % 9 for k in range(60)], shards=files)
-    found = Counter()
+    every = Counter()
     for index in range(shards):
         corpus = Corpus(pattern, VOCABULARY, shard=(index, shards))
-        read = batches(corpus, shuffle=shuffle)
-        sentences = Counter(text for ids, _ in read for text in spelt(ids))
+        sentences = Counter(spelt(*batches(corpus, shuffle=shuffle)))
         assert 15 <= sentences.total() <= 40
-        found += sentences
-    whole = batches(Corpus(pattern, VOCABULARY))
-    assert found == Counter(text for ids, _ in whole for text in spelt(ids))
-    assert set(found.values()) == {1} and len(found) == 60
+        every += sentences
+    assert every == Counter(spelt(*batches(Corpus(pattern, VOCABULARY))))
+    assert set(every.values()) == {1} and len(every) == 60
 
 
 def test_the_rows_of_a_long_line(tmp_path):
     path = tmp_path / "t.txt"
     path.write_text("a b c. d e f. g h\ni j\n", encoding="utf-8")
     corpus = Corpus(path, VOCABULARY, batch_tokens=100, max_tokens=9)
-    rows = [text for ids, _ in batches(corpus) for text in spelt(ids)]
-    assert sorted(rows) == ["a b c .", "d e f . g h", "i j"]
+    rows = sorted(spelt(*batches(corpus)))
+    assert rows == ["a b c .", "d e f . g h", "i j"]
     assert (corpus.report.lines, corpus.report.split_lines) == (2, 1)
 
 
 def test_stats_of_used_lines(tmp_path):
-    """Shares are of what was used not of what was read ahead."""
+    """Shares are of what was used, not of what was read ahead."""
     path = tmp_path / "t.txt"
     path.write_text("a b c d e f g h i j\n" * 20_000, encoding="utf-8")
     corpus = Corpus(path, VOCABULARY, batch_tokens=30, max_tokens=9)
@@ -211,36 +205,18 @@ def test_stats_of_used_lines(tmp_path):
     assert f"of {report.used_lines:,} had more words" in " ".join(report.messages())
 
 
-def test_other_files(tmp_path):
-    """Of a file that is no text, neither words are counted nor batches made."""
-    path = tmp_path / "t.txt"
-    for content, said in (
-        (b"PAR1\x15\x04", "it is a Parquet file"),
-        ("Über die Brücke\n".encode("latin-1"), "look like ISO-8859-1"),
-    ):
-        path.write_bytes(content)
-        for read in (Vocabulary.count, lambda path: Corpus(path, VOCABULARY)):
-            with pytest.raises(ValueError, match=f"t.txt must be UTF-8 text; .*{said}"):
-                read(path)
-
-
 def test_hostile_text(tmp_path):
     path = tmp_path / "t.txt"
     text = b"x" * 1_000_000 + b"\n" + b"a b " * 250_000 + b"\n"
     path.write_bytes(text + b"c\xff\0d\n\0\n<S> </S>\n" + "\u2028\n".encode())
     corpus = Corpus(path, VOCABULARY, tokenizer="whitespace", batch_tokens=4096)
-    total = sum(int((ids >= 3).sum() + (ids == 2).sum()) for _, ids in batches(corpus))
+    token_ids = [batch["token_ids"] for batch in batches(corpus)]
+    total = sum(int((ids >= 3).sum() + (ids == 2).sum()) for ids in token_ids)
     report = corpus.report
     assert total == report.words == 1 + 500_000 + 2 + 2
     assert report.unknown_words == report.words
     assert (report.truncated_words, report.split_lines) == (1, 1)
     assert (report.invalid_lines, report.lines_with_nul) == (1, 2)
-
-
-def test_a_pass_may_be_left(corpus):
-    for epoch in range(3):
-        assert len(list(islice(corpus.dataset(epoch), 2))) == 2
-    assert corpus.error is None
 
 
 def test_a_damaged_file_is_named(tmp_path):
@@ -256,32 +232,38 @@ def test_a_damaged_file_is_named(tmp_path):
         list(corpus.batches())
 
 
-def test_wrong_arguments(tmp_path):
-    path = tmp_path / "t.txt"
-    path.write_text("a\n", encoding="utf-8")
-    with pytest.raises(TypeError, match="`vocabulary` must be a Vocabulary"):
-        Corpus(path, VOCABULARY.words)
-    for wrong, rule in (
+@pytest.mark.parametrize(
+    ("wrong", "rule"),
+    [
         ({"max_tokens": 2}, "`max_tokens` must be at least 3"),
         ({"batch_tokens": 65}, "batch_tokens=65, max_tokens=66"),
         ({"seed": -1}, "`seed` must be at least 0"),
         ({"tokenizer": "bpe"}, "`tokenizer` must be"),
         ({"shard": (4, 4)}, r"`shard` must be .* Received: shard=\(4, 4\)"),
         ({"shard": (0, 0)}, "`shard` must be"),
-    ):
-        with pytest.raises(ValueError, match=rule):
-            Corpus(path, VOCABULARY, **wrong)
-    corpus = Corpus(path, VOCABULARY)
+        ({"vocabulary": VOCABULARY.words}, "`vocabulary` must be a Vocabulary"),
+    ],
+)
+def test_wrong_arguments(wrong, rule, corpus):
+    with pytest.raises((ValueError, TypeError), match=rule):
+        Corpus(corpus.files, **{"vocabulary": VOCABULARY, **wrong})
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b" \n\n", "there is no text in .*t.txt"),
+        (b"PAR1\x15\x04", "t.txt must be UTF-8 text; .*it is a Parquet file"),
+    ],
+)
+def test_no_text(content, said, tmp_path, corpus):
+    path = tmp_path / "t.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=said):
+        Corpus(path, VOCABULARY)
     for wrong in ({"epoch": -1}, {"skip": -1}):
         with pytest.raises(ValueError, match="must be at least 0"):
             corpus.dataset(**wrong)
-
-
-def test_no_text(tmp_path):
-    path = tmp_path / "blank.txt"
-    path.write_text(" \n\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="there is no text in .*blank.txt"):
-        Corpus(path, VOCABULARY)
 
 
 @pytest.mark.real_data
@@ -289,8 +271,7 @@ def test_no_text(tmp_path):
 @pytest.mark.parametrize("language", ["enwiki", "kowiki"])
 def test_padding_on_real_text(data_folder, language):
     files = data_folder / language / "dev.txt.xz"
-    vocabulary = Vocabulary.count(files, max_size=10_000)
-    corpus = Corpus(files, vocabulary)
+    corpus = Corpus(files, Vocabulary.count(files, max_size=10_000))
     shapes = {batch["token_ids"].shape for batch in corpus.dataset()}
     report = corpus.report
     assert len(shapes) <= 66
@@ -299,28 +280,15 @@ def test_padding_on_real_text(data_folder, language):
     assert report.words > 100_000
     few = shapes_of(corpus, "jax")
     assert len(few.lengths) < 10
-    found = {batch["token_ids"].shape for batch in corpus.dataset(shapes=few)}
-    assert len(found) <= len(few.lengths)
+    shapes = {batch["token_ids"].shape for batch in corpus.dataset(shapes=few)}
+    assert len(shapes) <= len(few.lengths)
     assert corpus.report.padding_positions <= 0.08 * corpus.report.positions
 
 
-def test_next_pass(tmp_path):
-    """Without a number, each iteration over a dataset is the next pass."""
-    files = write_lines(tmp_path, [5] * 60)
-    corpus = Corpus(files, VOCABULARY, batch_tokens=70, max_tokens=7)
-    dataset = corpus.dataset(epoch=None)
-    for epoch in range(2):
-        found = [(b["char_ids"].numpy(), b["token_ids"].numpy()) for b in dataset]
-        assert equal(found, batches(corpus, epoch))
-    assert not equal(batches(corpus, 0), batches(corpus, 1))
-
-
-def test_repr(tmp_path):
-    (tmp_path / "text.txt").write_text("the bank")
-    corpus = Corpus(tmp_path / "text.txt", VOCABULARY, seed=3)
-    assert repr(corpus).startswith("Corpus(['")
-    assert "Vocabulary(43 words), tokenizer='unicode'" in repr(corpus)
-    assert repr(corpus).endswith("seed=3, shard=(0, 1))")
+def test_repr(corpus):
+    shown = repr(corpus)
+    assert shown.startswith("Corpus(['") and shown.endswith("seed=0, shard=(0, 1))")
+    assert "Vocabulary(43 words), tokenizer='unicode'" in shown
 
 
 # === A prepared text ===
@@ -342,7 +310,7 @@ def prepared(tmp_path_factory):
     [
         ({}, True),
         ({"batch_tokens": 99, "max_tokens": 9}, False),
-        ({"seed": 7, "batch_tokens": 300}, True),
+        ({"seed": 7, "batch_tokens": 300, "token_vocabulary": LOOKED_UP}, True),
         # Of whole files, and of lines.
         ({"shard": (1, 2), "batch_tokens": 200}, True),
         ({"shard": (2, 5), "batch_tokens": 66}, True),
@@ -356,17 +324,15 @@ def test_a_prepared_text_gives_the_same(options, shuffle, prepared, monkeypatch)
     files, folder = prepared
     vocabulary = Vocabulary.count(files, max_size=30)
     text, other = (Corpus(path, vocabulary, **options) for path in prepared)
-    for epoch in (0, 1):
-        read = batches(text, epoch, shuffle=shuffle)
-        assert len(read) > 2
-        assert equal(batches(other, epoch, shuffle=shuffle), read)
-        # What is invalid is known of all shards together.
-        assert replace(other.report, invalid_lines=0) == (
-            replace(text.report, invalid_lines=0)
-        )
-        assert other.report.invalid_lines == 3
-        rest = batches(other, epoch, shuffle=shuffle, skip=2)
-        assert equal(rest, read[2:])
+    read = batches(text, 1, shuffle=shuffle)
+    assert len(read) > 2
+    assert equal(batches(other, 1, shuffle=shuffle), read)
+    # What is invalid is known of all shards together.
+    assert replace(other.report, invalid_lines=0) == (
+        replace(text.report, invalid_lines=0)
+    )
+    assert other.report.invalid_lines == 3
+    assert equal(batches(other, 1, shuffle=shuffle, skip=2), read[2:])
     assert (other.files, other.tokenizer) == ([str(folder)], "unicode")
     assert other.names_and_sizes() == text.names_and_sizes()
 
@@ -376,13 +342,11 @@ def test_a_prepared_text_lists_words_in_the_same_order(shapes, prepared, monkeyp
     """So the sums of a training step have the same bits."""
     monkeypatch.setattr(corpus_text, "_KEPT_WORDS", 20)
     text, other = (
-        Corpus(path, VOCABULARY, batch_tokens=300).dataset(shapes=shapes)
+        batches(Corpus(path, VOCABULARY, batch_tokens=300), shapes=shapes)
         for path in prepared
     )
-    for batch, same in zip(text, other, strict=True):
-        assert batch.keys() == {"words", "positions", "token_ids"}
-        for name, values in batch.items():
-            np.testing.assert_array_equal(same[name], values)
+    assert text[0].keys() == {"words", "positions", "token_ids"}
+    assert equal(other, text)
 
 
 @pytest.mark.parametrize("kind", ["gz", "xz"])
@@ -393,24 +357,13 @@ def test_a_prepared_text_of_compressed_files(kind, tmp_path, monkeypatch):
     noise = np.random.default_rng(0)
     for number in range(3):
         with opener(tmp_path / f"{number}.{kind}", "wb") as file:
-            for k in range(1000 * (number + 1)):
+            for k in range(500 * (number + 1)):
                 file.write(f"w{k} {noise.bytes(9).hex()} w{number}\n".encode())
     files, folder = f"{tmp_path}/*.{kind}", tmp_path / "prepared"
     preparing.prepare(files, folder, "whitespace")
     text, other = (
         Corpus(path, VOCABULARY, "whitespace", batch_tokens=3000)
         for path in (files, folder)
-    )
-    assert equal(batches(other), batches(text))
-
-
-def test_a_prepared_text_of_looked_up_tokens(prepared):
-    specials = ["<oov>", "<pad>", "<bos>", "<eos>", "<bow>", "<eow>"]
-    looked_up = TokenVocabulary(
-        ["<oov>", "bank", "The"], [*specials, *"abnkThe"], max_characters=8
-    )
-    text, other = (
-        Corpus(path, VOCABULARY, token_vocabulary=looked_up) for path in prepared
     )
     assert equal(batches(other), batches(text))
 
@@ -441,8 +394,8 @@ for text in ({files!r}, {str(folder)!r}):
 """
     check = 0
     for batch in batches(Corpus(files, Vocabulary.count(files)), 2):
-        for array in batch:
-            check = zlib.crc32(array.tobytes(), check)
+        for name in ("char_ids", "token_ids"):
+            check = zlib.crc32(batch[name].tobytes(), check)
     printed = run_python("-c", script, cwd=tmp_path, KERAS_BACKEND="jax")
     assert printed.split() == [str(check)] * 2
     for path in folder.iterdir():
@@ -460,12 +413,14 @@ def test_a_damaged_shard_is_named(prepared, tmp_path):
 
 @pytest.mark.parametrize("kind", ["texts", "tokens"])
 def test_an_iterable_gives_the_same(kind, corpus):
-    lines = [line for path in corpus.files[:1] for line in read_lines([path])]
-    text = Corpus(corpus.files[0], VOCABULARY, "whitespace", batch_tokens=99)
-    given = iter(lines) if kind == "texts" else [line.split() for line in lines]
-    same = Corpus(given, VOCABULARY, "whitespace", batch_tokens=99)
+    lines = list(read_lines(corpus.files[:1]))
+    texts = iter(lines) if kind == "texts" else [line.split() for line in lines]
+    text, same = (
+        Corpus(source, VOCABULARY, "whitespace", batch_tokens=99)
+        for source in (corpus.files[0], texts)
+    )
     for epoch in (0, 1):
-        assert_same_batches(list(same.batches(epoch)), list(text.batches(epoch)))
+        assert equal(list(same.batches(epoch)), list(text.batches(epoch)))
 
 
 def test_an_iterable_leaves_nothing(tmp_path, monkeypatch):

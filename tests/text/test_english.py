@@ -6,7 +6,6 @@ import re
 
 import keras
 import pytest
-import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -143,22 +142,11 @@ def test_grapheme_clusters(parts):
             assert place in ends, (kind, token, text)
 
 
-def test_core_operations():
-    """The graph holds operations of TensorFlow alone."""
-    for kind in KINDS:
-        function = tf.function(
-            Tokenizer(kind), input_signature=[tf.TensorSpec([None], tf.string)]
-        )
-        graph = function.get_concrete_function().graph.as_graph_def()
-        nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
-        assert not {node.op for node in nodes} & {"NormalizeUTF8", "PyFunc"}
-
-
 @pytest.mark.real_data
 def test_equals_nltk(data_folder):
-    """Sentences of the web are cut as NLTK's treebank tokenizer cuts them, but for
+    """Sentences of the web are cut as NLTK's treebank tokenizer cuts them.
 
-    addresses, abbreviations, emoticons, and points that do not end the line.
+    Exceptions are addresses, abbreviations, emoticons, and points within a line.
     """
     nltk = import_installed("nltk.tokenize")
     path = data_folder / "ud_en_ewt" / "dev.conllu.xz"
@@ -168,8 +156,7 @@ def test_equals_nltk(data_folder):
     texts = [text.translate({8217: "'", 8220: '"', 8221: '"'}) for text in texts]
     tokenize = nltk.TreebankWordTokenizer().tokenize
     wanted = [re.sub("``|''", '"', " ".join(tokenize(text))) for text in texts]
-    tokens = Tokenizer("treebank").ragged(texts).to_list()
-    found = [b" ".join(row).decode() for row in tokens]
-    same = sum(map(str.__eq__, found, wanted))
+    tokens = tokenizer("treebank").ragged(texts).to_list()
+    same = sum(map(str.__eq__, (b" ".join(row).decode() for row in tokens), wanted))
     assert len(texts) > 1000
     assert same > 0.9 * len(texts)

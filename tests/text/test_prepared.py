@@ -41,7 +41,7 @@ def folder(original, tmp_path):
 
 def spelt(text, lines):
     return [
-        b" ".join(text.words[number] for number in text.words_of(line)).decode()
+        b" ".join(text.words[number] for number in text.read_line(line)).decode()
         for line in lines
     ]
 
@@ -51,8 +51,7 @@ def test_lines_are_those_of_the_text(original):
     assert len(read_manifest(original)["shards"]) > 3
     paths = sorted(original.parent.glob("*.txt"))
     lines = [" ".join(line.split()) for line in read_lines(map(str, paths))]
-    found = list(text.lines(0, text.num_lines))
-    assert spelt(text, [line for line, _ in found]) == lines
+    assert spelt(text, [line for line, _ in text.lines(0, text.num_lines)]) == lines
     assert [file.num_lines for file in text.files] == [43, 42, 41]
     assert text.names_and_sizes() == [
         [path.name, path.stat().st_size] for path in paths
@@ -61,9 +60,7 @@ def test_lines_are_those_of_the_text(original):
 
 
 @pytest.mark.parametrize("step", [1, 2, 7, 50, 1000])
-@pytest.mark.parametrize("at_a_time", [1, 3, 4096])
-def test_every_nth_line(step, at_a_time, original, monkeypatch):
-    monkeypatch.setattr(prepared, "_LINES_AT_A_TIME", at_a_time)
+def test_every_nth_line(step, original):
     text = PreparedText(original)
     everything = list(text.lines(0, text.num_lines))
     for start, stop in [(0, text.num_lines), (3, 40), (44, 45), (100, 90), (125, 126)]:
@@ -96,13 +93,13 @@ import sys
 from random import Random
 
 before = set(sys.modules)
-from keras_elmo.text.corpus_text import open_text, rows_of
+from keras_elmo.text.corpus_text import open_text, read_rows
 from keras_elmo.text.stats import CorpusStats
 from keras_elmo.text.vocabulary import Vocabulary
 
 vocabulary = Vocabulary.count({str(original)!r}, max_size=9)
 text = open_text({str(original)!r}, None)
-rows = list(rows_of(text, 20, CorpusStats(), Random(0), (0, 1)))
+rows = list(read_rows(text, 20, CorpusStats(), Random(0), (0, 1)))
 text.encoder(vocabulary, None)(rows[:3])
 packages = {{name.partition(".")[0] for name in set(sys.modules) - before}}
 print(*sorted(packages - sys.stdlib_module_names))
@@ -118,7 +115,7 @@ def read_all(folder):
     """Reads everything that training reads."""
     text = PreparedText(folder)
     for line, _ in text.lines(0, text.num_lines):
-        text.words_of(line)
+        text.read_line(line)
 
 
 @pytest.mark.parametrize(

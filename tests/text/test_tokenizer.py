@@ -1,3 +1,4 @@
+import functools
 import logging
 import sys
 import unicodedata
@@ -20,7 +21,8 @@ pytestmark = pytest.mark.skipif(
     keras.backend.backend() != "tensorflow", reason="only TensorFlow has strings"
 )
 
-KINDS = TOKENIZERS
+# One graph per kind.
+tokenizer_of = functools.cache(Tokenizer)
 # Unicode's White_Space property, all of it.
 SPACES = (
     "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
@@ -40,8 +42,8 @@ def words(tokens):
     return [[token.decode() for token in row] for row in np.asarray(tokens).tolist()]
 
 
-def unicode_words(text):
-    return words(Tokenizer("unicode")([text]))[0]
+def split(text, kind="unicode"):
+    return words(tokenizer_of(kind)([text]))[0]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,7 @@ def unicode_words(text):
     ],
 )
 def test_unicode(text, expected):
-    assert unicode_words(text) == expected
+    assert split(text) == expected
 
 
 @given(st.text(st.characters(codec="utf-8", categories=("L",))))
@@ -101,20 +103,12 @@ def test_equals_tensorflow_text(text):
 def test_invisible_marks(mark):
     """A mark that is not seen makes no other word."""
     text = f"{mark}שלום b{mark}ank{mark} ({mark})"
-    assert unicode_words(text) == ["שלום", "bank", "(", ")"]
+    assert split(text) == ["שלום", "bank", "(", ")"]
 
 
-@pytest.fixture
-def no_tensorflow_text(monkeypatch):
-    """As on Windows."""
+def test_without_tensorflow_text(tmp_path, monkeypatch):
+    """As on Windows: Python composes, in `fit` and in tf.data; an export says why."""
     monkeypatch.setitem(sys.modules, "tensorflow_text", None)
-    tokenizer_module._compose.cache_clear()
-    yield
-    tokenizer_module._compose.cache_clear()
-
-
-def test_without_tensorflow_text(no_tensorflow_text, tmp_path):
-    """Python composes, in `fit` and in tf.data; what cannot be exported says why."""
     texts = [unicodedata.normalize("NFD", "배를 먹었다"), "caf\u0065\u0301 \ufeffé"]
     expected = [["배를", "먹었다"], ["café", "é"]]
     tokenizer = Tokenizer("unicode")
@@ -138,35 +132,31 @@ def test_python_composes_as_tensorflow_text(text):
     assert composed.tolist() == expected.tolist()
 
 
-def test_unicode_composes_korean():
-    text = "배를 먹었다"
-    decomposed = unicodedata.normalize("NFD", text)
-    assert decomposed != text
-    assert unicode_words(decomposed) == unicode_words(text) == ["배를", "먹었다"]
+def test_normal_form():
+    """Text is composed, unless it is tokenized already."""
+    decomposed = unicodedata.normalize("NFD", "배를 먹었다")
+    assert split(decomposed) == ["배를", "먹었다"]
+    assert split(decomposed, "whitespace") == decomposed.split()
+    assert split("Hello, world! <S> ", "whitespace") == ["Hello,", "world!", "<S>"]
 
 
-def test_whitespace_does_not_compose():
-    decomposed = unicodedata.normalize("NFD", "배")
-    assert words(Tokenizer("whitespace")([decomposed])) == [[decomposed]]
-
-
-def test_whitespace_keeps_marks():
-    assert words(Tokenizer("whitespace")(["Hello, world! <S> "])) == [
-        ["Hello,", "world!", "<S>"]
-    ]
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_unicode_space_and_nul_split(kind):
+@pytest.mark.parametrize("kind", TOKENIZERS)
+def test_any_text(kind):
+    """Spaces split, invalid UTF-8 is replaced, and nothing has no tokens."""
+    tokenizer = tokenizer_of(kind)
     texts = [f"a{space}{space}b" for space in SPACES + "\0"]
-    assert words(Tokenizer(kind)(texts)) == [["a", "b"]] * len(texts)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_invalid_utf8_is_replaced(kind):
-    tokens = Tokenizer(kind)(tf.constant([b"a \xff b", b"\xeb\xb0"]))
+    assert words(tokenizer(texts)) == [["a", "b"]] * len(texts)
+    tokens = tokenizer(tf.constant([b"a \xff b", b"\xeb\xb0"]))
     assert words(tokens)[0] == ["a", "\ufffd", "b"]
     assert set("".join(words(tokens)[1])) == {"\ufffd"}
+    for texts, shape in (([], (0, 1)), ([""], (1, 1)), (["", " \n"], (2, 1))):
+        tokens = tokenizer(tf.constant(texts, tf.string))
+        assert tokens.shape == shape
+        assert b"" not in set(tokenizer.ragged(tf.constant(texts, tf.string)).values)
+        assert all(token == b"" for token in tokens.numpy().ravel())
+    for texts in (["a b", "c"], np.array(["a b", "c"]), tf.constant(["a b", "c"])):
+        assert words(tokenizer(texts)) == [["a", "b"], ["c", ""]]
+    assert tokenizer([]).shape == (0, 1)
 
 
 @given(st.lists(st.text(), max_size=4), st.sampled_from(("unicode", "whitespace")))
@@ -182,29 +172,9 @@ def test_tokens_are_the_text_without_spaces(texts, kind):
     assert all(b"" not in row for row in ragged.to_list())
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("texts", "shape"), [([], (0, 1)), ([""], (1, 1)), (["", " \n"], (2, 1))]
-)
-def test_nothing_to_split(kind, texts, shape):
-    tokens = Tokenizer(kind)(tf.constant(texts, tf.string))
-    assert tokens.shape == shape
-    assert b"" not in set(Tokenizer(kind).ragged(tf.constant(texts, tf.string)).values)
-    assert all(token == b"" for token in tokens.numpy().ravel())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_lists_and_arrays_are_taken(kind):
-    tokenizer = Tokenizer(kind)
-    expected = [["a", "b"], ["c", ""]]
-    for texts in (["a b", "c"], np.array(["a b", "c"]), tf.constant(["a b", "c"])):
-        assert words(tokenizer(texts)) == expected
-    assert tokenizer([]).shape == (0, 1)
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TOKENIZERS)
 def test_graphs_and_pipelines(kind, caplog):
-    tokenizer = Tokenizer(kind)
+    tokenizer = tokenizer_of(kind)
     texts = ["a b c", "", "d 배"]
     eager = words(tokenizer(texts))
     with caplog.at_level(logging.WARNING):
@@ -216,6 +186,11 @@ def test_graphs_and_pipelines(kind, caplog):
         dataset = tf.data.Dataset.from_tensor_slices(texts).batch(3).map(tokenizer)
         assert words(next(iter(dataset))) == eager
     assert not caplog.records
+    # All kinds but one use operations of TensorFlow alone.
+    graph = function.get_concrete_function().graph.as_graph_def()
+    nodes = [*graph.node, *(n for f in graph.library.function for n in f.node_def)]
+    others = {node.op for node in nodes} & {"NormalizeUTF8", "PyFunc"}
+    assert bool(others) == (kind == "unicode")
 
 
 @pytest.mark.parametrize("kind", ["unicode", "published"])

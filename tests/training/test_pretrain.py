@@ -589,6 +589,24 @@ def test_resumed_on_the_prepared_text(four, parts, folder, tmp_path):
         on_text(tmp_path / "other", tmp_path / "run", steps=7, resume=True)
 
 
+@pytest.mark.usefixtures("eagerly")
+def test_old_runs_go_on(tmp_path):
+    """With the recipe of their time, which was Adagrad where nothing was given."""
+    arguments = {"vocabulary_size": 13, "progress": False, "steps": 1}
+    arguments["directory"] = tmp_path / "run"
+    pretrain(CONFIG, ready_made(2), recipe="published", **arguments)
+    path = tmp_path / "run" / "training.json"
+    manifest = json.loads(path.read_text("utf-8"))
+    assert manifest["num_sampled"] == 8192 and manifest["learning_rate"] == 0.2
+    del manifest["words_per_epoch"]
+    path.write_text(json.dumps(manifest), "utf-8")
+    arguments["steps"] = 2
+    model = pretrain(CONFIG, ready_made(2), resume=True, **arguments)
+    assert type(model.optimizer).__name__ == "PublishedAdagrad"
+    assert model.head.num_sampled == 8192
+    assert [row.learning_rate for row in timeless(tmp_path / "run")] == [0.2, 0.2]
+
+
 # In updates and milliseconds: see `kill_often`.
 PHASES = {
     "count": (1, 300),

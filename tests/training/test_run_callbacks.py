@@ -1,13 +1,8 @@
-import json
-
 import keras
 import numpy as np
 import pytest
 
-from keras_elmo.training.pretrain import pretrain
 from tests.helpers.runs import (
-    SMALLER,
-    assert_same_state,
     on_batches,
     ready_made,
     state_of,
@@ -57,15 +52,6 @@ class Noted(keras.callbacks.Callback):
         self.calls.append(f"test ends {logs['perplexity']:g}")
 
 
-@keras.saving.register_keras_serializable("test_run_callbacks")
-class Own(keras.optimizers.SGD):
-    """Of somebody else, registered."""
-
-
-class Secret(keras.optimizers.SGD):
-    """Not registered."""
-
-
 def test_calls_are_those_of_fit(tmp_path):
     """An epoch is a pass; the measurement at its end is in its logs."""
     noted = Noted()
@@ -113,92 +99,3 @@ def test_not_callbacks(tmp_path):
     with pytest.raises(ValueError, match="`callbacks` must be a list of Keras callb"):
         on_batches(ready_made(2), tmp_path / "run", callbacks=[print])
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    "optimizer",
-    [
-        keras.optimizers.AdamW(0.01),
-        keras.optimizers.Lion(
-            keras.optimizers.schedules.ExponentialDecay(0.01, 2, 0.5)
-        ),
-        Own(0.1, momentum=0.9, nesterov=True, global_clipnorm=1.0),
-    ],
-    ids=lambda optimizer: type(optimizer).__name__,
-)
-def test_optimizer_of_keras(optimizer, tmp_path):
-    """It is recorded, rebuilt where it is not given again, and resumes to the bit."""
-    arguments = {"validation": None, "optimizer": optimizer}
-    whole = on_batches(ready_made(3), tmp_path / "whole", epochs=1, **arguments)
-    assert type(whole.optimizer) is type(optimizer) and whole.optimizer is not optimizer
-    on_batches(ready_made(3), tmp_path / "parts", steps=1, **arguments)
-    arguments = {"validation": None, "resume": True, "epochs": 1}
-    on_batches(ready_made(3), tmp_path / "parts", steps=2, **arguments)
-    on_batches(
-        ready_made(3), tmp_path / "parts", **arguments, optimizer=optimizer, seed=0
-    )
-    arrays, progress = state_of(tmp_path / "parts")
-    wanted, whole_progress = state_of(tmp_path / "whole")
-    for name in ("rows", "interval"):
-        progress.pop(name), whole_progress.pop(name)
-    assert_same_state((arrays, progress), (wanted, whole_progress))
-    (row,) = timeless(tmp_path / "whole")
-    assert row.gradient_norm is None
-    rate = optimizer.learning_rate
-    if isinstance(optimizer, keras.optimizers.Lion):
-        rate = 0.01 * 0.5**1.5
-    assert row.learning_rate == pytest.approx(float(rate))
-    other = type(optimizer)(0.3)
-    with pytest.raises(ValueError, match=r"`optimizer` must be .*training\.json"):
-        on_batches(ready_made(4), tmp_path / "parts", **arguments, optimizer=other)
-    with pytest.raises(ValueError, match=r"`optimizer` must be .*training\.json"):
-        on_batches(ready_made(4), tmp_path / "parts", **arguments, optimizer="adam")
-
-
-def test_optimizer_that_is_none(tmp_path):
-    for optimizer, said in (
-        (Secret(0.1), "`optimizer` must be serializable.*Secret.* must be registered"),
-        (5, "`optimizer` must be a name or a Keras optimizer"),
-    ):
-        with pytest.raises((TypeError, ValueError), match=said):
-            on_batches(ready_made(2), tmp_path / "run", optimizer=optimizer)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_optimizer_of_a_damaged_run(tmp_path):
-    """What training.json names is built if it is of Keras, or registered."""
-    arguments = {"directory": tmp_path / "run", "validation": None}
-    on_batches(ready_made(2), **arguments, steps=1, optimizer=Own())
-    path = tmp_path / "run" / "training.json"
-    manifest = json.loads(path.read_text("utf-8"))
-    for config, said in (
-        (
-            {"module": "os", "class_name": "system", "config": {}},
-            "'system' must be reg",
-        ),
-        (
-            {**manifest["optimizer"], "registered_name": "x>Y"},
-            "'Own' must be registered",
-        ),
-        ({"class_name": "Nothing", "module": "keras.optimizers"}, "no object of Keras"),
-    ):
-        path.write_text(json.dumps({**manifest, "optimizer": config}), "utf-8")
-        with pytest.raises(ValueError, match=rf"training\.json: .*{said}"):
-            on_batches(ready_made(2), **arguments, resume=True)
-
-
-def test_old_runs_go_on(tmp_path):
-    """With the recipe of their time, which was Adagrad where nothing was given."""
-    arguments = {"vocabulary_size": 13, "progress": False, "steps": 1}
-    arguments["directory"] = tmp_path / "run"
-    pretrain(SMALLER, ready_made(2), recipe="published", **arguments)
-    path = tmp_path / "run" / "training.json"
-    manifest = json.loads(path.read_text("utf-8"))
-    assert manifest["num_sampled"] == 8192 and manifest["learning_rate"] == 0.2
-    del manifest["words_per_epoch"]
-    path.write_text(json.dumps(manifest), "utf-8")
-    arguments["steps"] = 2
-    model = pretrain(SMALLER, ready_made(2), resume=True, **arguments)
-    assert type(model.optimizer).__name__ == "PublishedAdagrad"
-    assert model.head.num_sampled == 8192
-    assert [row.learning_rate for row in timeless(tmp_path / "run")] == [0.2, 0.2]

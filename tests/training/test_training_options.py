@@ -113,3 +113,8 @@ def test_impossible_values(values, said):
 def test_ten_epochs_if_nothing_ends_a_run():
     assert TrainingOptions(None, "text.txt").epochs == 10
     assert TrainingOptions(None, "text.txt", steps=3).epochs is None
+
+
+def test_optimizer_that_is_none():
+    with pytest.raises(TypeError, match="`optimizer` must be a name or a Keras opt"):
+        TrainingOptions(None, "text.txt", optimizer=5)
