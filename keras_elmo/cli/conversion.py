@@ -21,9 +21,9 @@ from keras_elmo.config import TOKENIZERS
 from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.finding import (
     FOREIGN_FORMATS,
+    LITERT_SUFFIX,
+    ONNX_SUFFIX,
     check_folder_name,
-    is_litert,
-    is_onnx,
 )
 from keras_elmo.utils.checks import counted, received
 from keras_elmo.utils.options import Option
@@ -106,9 +106,9 @@ def _export(arguments: Arguments) -> None:
     and what they need. A tagger or a classifier is written whole.
     """
     out = arguments["path"]
-    to_onnx = is_onnx(out)
+    to_onnx = out.endswith(ONNX_SUFFIX)
     is_task = KerasFile.matches(arguments["source"]) and "average" not in arguments
-    is_file = to_onnx or (is_task and is_litert(out))
+    is_file = to_onnx or (is_task and out.endswith(LITERT_SUFFIX))
     for option in _SAVED_MODEL if is_file else _ONNX:
         if option.name in arguments:
             rule = "applies only to an ONNX file"

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeAlias
 import keras_elmo
 from keras_elmo.cli.parsing import MODEL, Arguments, import_keras, no_notes
 from keras_elmo.cli.process import STANDARD, not_empty, written
+from keras_elmo.files.description import Task
 from keras_elmo.files.exported_sources import (
     KERAS_SUFFIX,
     KerasFile,
@@ -21,7 +22,6 @@ from keras_elmo.files.exported_sources import (
 from keras_elmo.files.finding import needs_no_keras
 from keras_elmo.files.loading import open_trained
 from keras_elmo.files.sources import ModelSource
-from keras_elmo.files.task_description import Task
 from keras_elmo.text.lines import expand_files, is_pipe
 from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import check_free, replacing

@@ -18,8 +18,8 @@ from keras_elmo.downstream.tagger_head import TaggerHead, tagger_loss
 from keras_elmo.downstream.task_batches import TaskInputs, num_padded, with_padding_rows
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.downstream.token_mask import CharacterMask
+from keras_elmo.files.description import TAGGER, Task
 from keras_elmo.files.sources import Source
-from keras_elmo.files.task_description import TAGGER, Task
 from keras_elmo.onnx_graphs.crf_graph import TagPaths
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import add_bilstm, add_dense

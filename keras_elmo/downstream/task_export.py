@@ -8,11 +8,11 @@ import keras
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
+from keras_elmo.files.description import TAGGER, Task, new_description
 from keras_elmo.files.finding import LITERT_SUFFIX, ONNX_SUFFIX, check_folder_name
 from keras_elmo.files.litert_graph import write_litert_file
-from keras_elmo.files.onnx_session import CHAR_IDS, metadata_of
+from keras_elmo.files.onnx_session import CHAR_IDS, STATIC_WORDS, metadata_of
 from keras_elmo.files.saved_model_format import add_signatures, write_description
-from keras_elmo.files.task_description import TAGGER, Task
 from keras_elmo.onnx_graphs.encoder_graph import add_encoder
 from keras_elmo.onnx_graphs.graph import Axes, OnnxGraph, check_size, write_onnx
 from keras_elmo.onnx_graphs.heads import add_static
@@ -140,7 +140,7 @@ def _write_saved_model(model: TaskModel, path: StrPath, tokenizer: str | None) -
     with replacing(path) as temporary:
         tf.saved_model.save(module, temporary, signatures)
         layer_norm = model.elmo.layer_norm
-        write_description(temporary, encoder, tokenizer, layer_norm, task.as_dict())
+        write_description(temporary, encoder, tokenizer, layer_norm, task)
 
 
 def _named(
@@ -167,10 +167,15 @@ def _write_onnx(model: TaskModel, path: StrPath, quantize: str | None) -> None:
     """Writes an ONNX file; `quantize` is `"int8"`, or `None` for float32."""
     check_size(model.weights, path)
     encoder = model.elmo.encoder
-    about = {"layer_norm": model.elmo.layer_norm, **model.task.as_dict()}
-    metadata = metadata_of(encoder.config, encoder.tokenizer, quantize, **about)
+    metadata = metadata_of(
+        encoder.config,
+        encoder.tokenizer,
+        quantize,
+        model.task,
+        layer_norm=model.elmo.layer_norm,
+    )
     if model.static is not None:
-        metadata["static_words"] = json.dumps(model.static.words, ensure_ascii=False)
+        metadata[STATIC_WORDS] = json.dumps(model.static.words, ensure_ascii=False)
     write_onnx(path, _onnx_graph(model, quantize is not None), metadata)
 
 
@@ -256,14 +261,14 @@ def _write_litert(model: TaskModel, path: StrPath, quantize: str | None) -> None
         if quantize is not None:
             converter.optimizations = [tf.lite.Optimize.DEFAULT]
         content = converter.convert()
-    about = {
-        "options": encoder.config.to_options(),
-        "tokenizer": encoder.tokenizer,
-        "quantize": quantize,
-        "layer_norm": model.elmo.layer_norm,
-        **model.task.as_dict(),
-    }
+    about = new_description(
+        encoder.config,
+        model.task,
+        tokenizer=encoder.tokenizer,
+        quantize=quantize,
+        layer_norm=model.elmo.layer_norm,
+    )
     if model.static is not None:
-        about["static_words"] = model.static.words
+        about[STATIC_WORDS] = model.static.words
     with replacing(path) as temporary:
         write_litert_file(temporary, content, about)

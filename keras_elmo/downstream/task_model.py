@@ -10,9 +10,9 @@ import keras
 from keras_elmo.downstream.best_epoch import BestEpoch
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
+from keras_elmo.files.description import STATIC_IDS, Task
 from keras_elmo.files.onnx_session import CHAR_IDS
 from keras_elmo.files.sources import Source
-from keras_elmo.files.task_description import STATIC_IDS, Task
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
 from keras_elmo.utils.types import StrPath, Tensor

@@ -12,7 +12,7 @@ from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.task_batches import TaskInputs
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.downstream.text_vectors import TextVectors
-from keras_elmo.files.task_description import CLASSIFIER, Task
+from keras_elmo.files.description import CLASSIFIER, Task
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import (
     add_bilstm,

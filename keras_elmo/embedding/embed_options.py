@@ -58,12 +58,12 @@ class EmbedOptions:
         return len(tokens) if self.rows == "tokens" else 1
 
     def numbers(self, vectors: Sequence["np.ndarray"]) -> list["np.ndarray"]:
-        """Returns what is written of each line: its rows, in the type of the file."""
+        """Returns the rows of each line, in the type of the file."""
         if self.rows == "sentences":
             vectors = [mean_over_tokens(line) for line in vectors]
         return [line.astype(self.dtype, copy=False) for line in vectors]
 
 
 def mean_over_tokens(vectors: "np.ndarray") -> "np.ndarray":
-    """Returns the mean over the last axis but one; that of no tokens is zero."""
+    """Returns the mean over the second last axis, the tokens; 0 if there are none."""
     return vectors.sum(axis=-2) / max(vectors.shape[-2], 1)

@@ -67,8 +67,8 @@ def embed(
     """Yields the vectors of each sentence, in the order given.
 
     Sentences are read a window of up to 16 batches ahead and sorted by length within
-    it. The character CNN computes a word once a window, and once in all if it is
-    among the first 65,536 words.
+    it. The character CNN computes a word once per window; the first 65,536 words are
+    computed once.
 
     Args:
         model: an `Encoder`, whose weights must not change meanwhile, or a name or path
@@ -81,7 +81,7 @@ def embed(
         batch_size: greatest number of sentences in a batch.
         layers: `"all"`, or `"mix"`, their weighted sum: the first mix of an
             `ElmoEmbedding`, or the average.
-        pooling: `"mean"` or `"max"` over the tokens, for one vector a sentence; 0 for
+        pooling: `"mean"` or `"max"` over the tokens, for one vector per sentence; 0 for
             a sentence without any.
         tokenizer: how texts are split, a kind of `Tokenizer`: `"whitespace"` for text
             that is tokenized already; the model's if `None`.
@@ -100,8 +100,8 @@ def embed(
         TypeError: a sentence is neither a text nor a list of tokens, `sentences` is a
             dictionary, a set or a table, or `model` is no model.
         ValueError: an empty token precedes another, `batch_size` is not positive, there
-            is no such model, `layers`, `pooling` or `tokenizer` is another one, or the
-            mix is one with `layer_norm`.
+            is no such model, `layers`, `pooling` or `tokenizer` has a value it may not
+            have, or the mix has `layer_norm`.
         ImportError: TensorFlow, which splits texts, is not installed, and a sentence is
             a text; an .onnx file needs the extra `onnx` instead.
 
@@ -147,10 +147,10 @@ def layer_factors(
     argument: str = "layers",
     rule: str = "'all'",
 ) -> np.ndarray:
-    """Returns the factor of each layer in the mix of a model; equal ones without a mix.
+    """Returns the factor of each layer in a model's mix, equal ones without a mix.
 
-    A mix that is more than a weighted sum is a `ValueError`: `argument`, which asked
-    for it, must follow `rule`.
+    Raises a `ValueError` for a mix that is more than a weighted sum: `argument`, which
+    asked for it, must follow `rule`.
     """
     mix = source.mix()
     if mix is None:
@@ -167,7 +167,7 @@ def layer_factors(
 
 
 def _pooled(vectors: np.ndarray, pooling: str) -> np.ndarray:
-    """Reduces the second last axis, that of the tokens; without any, to 0."""
+    """Reduces the second last axis, the tokens; to 0 if there are none."""
     if pooling == "mean" or not vectors.shape[-2]:
         return mean_over_tokens(vectors)
     return vectors.max(axis=-2)
@@ -236,7 +236,7 @@ class Embedder:
         for indices in batches_of_like_length(lengths, batch_size, self._max_positions):
             layers = compute([window[k] for k in indices])
             if mix is not None:
-                # Once a batch is less work than once a sentence.
+                # Once per batch is less work than once per sentence.
                 layers = [_weighted_sum(layers, mix)]
             for row, index in enumerate(indices):
                 end = before + lengths[index] + 2 * keep_boundaries

@@ -18,8 +18,8 @@ from keras_elmo.utils.types import Tensor
 
 # Sentences to their ids, `(sentences, words + 2, ids)`.
 Encode: TypeAlias = Callable[[list[list[bytes]]], np.ndarray]
-# Words a pass through the character CNN: the convolutions of the published models take
-# up to 400 KB a word. With the two boundaries they are a power of two.
+# Words per pass through the character CNN: the convolutions of the published models
+# take up to 400 KB per word. With the two boundaries they are a power of two.
 _CNN_BATCH_SIZE = 510
 # Words whose vectors a cache keeps.
 _CACHED_WORDS = 65_536
@@ -41,7 +41,7 @@ class WordCache:
         self._encode = encode
         self._capacity = capacity
         self._rows: dict[bytes, int] = {}
-        # The sentence boundaries, then a row a word; empty until the first pass.
+        # The sentence boundaries, then a row per word; empty until the first pass.
         self._table = np.empty((0, 0), "float32")
 
     def __len__(self) -> int:
@@ -131,7 +131,7 @@ class CompiledLayer(keras.Model):
         return self._graph(*x)
 
 
-# Compiled once an encoder, not once a call.
+# Compiled once per encoder, not once per call.
 _COMPILED: "weakref.WeakKeyDictionary[Encoder, list[CompiledLayer]]"
 _COMPILED = weakref.WeakKeyDictionary()
 # The lookups of a large vocabulary are not made at each call.
@@ -147,9 +147,9 @@ def compiled_halves(model: Encoder) -> list[CompiledLayer]:
 
 
 class KerasRunner:
-    """Computes layers with Keras, the vectors of words once a window.
+    """Computes layers with Keras, the vectors of words once per window.
 
-    Sentences get boundaries, unless `encode` is given, which makes ids of theirs.
+    Sentences get boundaries; with an `encode` of the caller's, they have them already.
     """
 
     def __init__(self, model: Encoder, encode: Encode | None = None) -> None:

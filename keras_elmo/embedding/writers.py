@@ -43,7 +43,7 @@ def read_manifest(path: str) -> Manifest | None:
 
 
 class VectorWriter:
-    """Writes lines and their vectors, `shape` being that of a token's vectors."""
+    """Writes lines and their vectors; `shape` is the shape of a token's vectors."""
 
     def __init__(
         self, shape: tuple[int, ...], options: EmbedOptions, first_line: int = 0
@@ -137,9 +137,9 @@ class Hdf5Writer(VectorWriter):
 class ParquetWriter(VectorWriter):
     """Writes a table.
 
-    A row a token has the columns `line`, `position` (the token's place in the line),
-    `token`, and its vectors; a row a line has `line`, `num_tokens`, and the mean of
-    its tokens' vectors, which is zero for a line without tokens. Vectors are
+    A token's row has the columns `line`, `position` (the token's place in the line),
+    `token`, and its vectors; a line's row has `line`, `num_tokens`, and the mean of its
+    tokens' vectors, which is zero for a line without tokens. Vectors are
     fixed-size lists, `layer_0`, `layer_1`, ..., or `mix`. A file that exists is
     replaced.
     """

@@ -2,12 +2,10 @@
 
 import io
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 
-import keras
-
 from keras_elmo.downstream.callbacks import MixWeightsLogger
+from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.plots import last_mixes, parse_csv, read_csv
 from keras_elmo.utils.reading import reading
 
@@ -19,15 +17,10 @@ def read_mix_file(path: str) -> Mixes:
     if not os.path.exists(path):
         raise FileNotFoundError(f"there is no file {path}")
     name = os.path.basename(path)
-    if not path.endswith(".keras"):
+    if not KerasFile.matches(path):
         with reading(path, "holds no mix"):
             return _mixes(read_csv(path, "epoch"), name)
-    with open(path, "rb") as file:
-        if not zipfile.is_zipfile(file):
-            raise ValueError(f"{path}: is no .keras file, which is a zip archive")
-    # Keras's safe mode runs nothing in the file.
-    with reading(path, "cannot be loaded"):
-        model = keras.saving.load_model(path, compile=False)
+    model = KerasFile(path).loaded(compile=False)
     logger = MixWeightsLogger()
     logger.set_model(model)
     try:

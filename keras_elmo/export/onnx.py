@@ -182,7 +182,7 @@ def _graph(embedding: ElmoEmbedding, int8: bool = False) -> OnnxGraph:
     layers, mask = encoded.layers, encoded.mask
     elmo = encoded.mixed(graph, embedding.mixes[0], 2 * units)
 
-    # === Outputs, named as those of the SavedModel ===
+    # === Outputs, named as in the SavedModel ===
     tokens = graph.add("ReduceSum", mask, graph.integers(1), keepdims=0)
     total = graph.add("ReduceSum", elmo, graph.integers(1), keepdims=0)
     mean = graph.add("Div", total, graph.add("Max", tokens, graph.constant(1)))

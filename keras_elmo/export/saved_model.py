@@ -52,11 +52,11 @@ def export_saved_model(
         path: the folder to write, or an exported SavedModel to replace.
         tokenizer: how `default`, and every function that loads the model, splits
             strings into tokens: a kind of `Tokenizer`, of which `"unicode"` needs
-            tensorflow-text wherever the model runs and the others TensorFlow alone, or
+            tensorflow-text wherever the model runs and any other TensorFlow alone, or
             `None`, which leaves `default` out. `"own"` is the tokenizer of the training
             text; `"whitespace"`, if that is not known.
         dtype: dtype policy of the encoder. `"bfloat16"` halves its size and is faster
-            on processors that multiply bfloat16. `None` keeps that of `source`.
+            on processors that multiply bfloat16. `None` keeps the one of `source`.
         language_model: whether to add the vocabulary and the softmax, which
             `load_language_model` and `pretrain(init=...)` read, in a folder that
             servers ignore.

@@ -155,10 +155,10 @@ class Checkpoints:
         return checkpoint_steps(self._folder)
 
     def save(self, step: int, model: PretrainingModel, progress: Config) -> None:
-        """Writes a checkpoint, then removes those that are not kept.
+        """Writes a checkpoint, then removes old ones.
 
         Later steps exist where the run was resumed from an earlier one; they go, too.
-        If the checkpoint cannot be written, the others remain.
+        If the checkpoint cannot be written, all earlier ones remain.
         """
         path = self.path(step)
         earlier = [other for other in self.steps() if other < step]
@@ -195,6 +195,6 @@ class Checkpoints:
         if steps:
             raise ValueError(
                 f"{self._folder}: none of its checkpoints is whole; remove the folder "
-                "to begin the run anew"
+                "to start the run again"
             )
         return None

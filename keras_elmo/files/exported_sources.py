@@ -1,4 +1,4 @@
-"""Models in one piece: a SavedModel, an .onnx file, a task in a `.keras` file.
+"""Models in one piece: a SavedModel, an .onnx, a .tflite or a `.keras` file.
 
 Imports nothing heavy.
 """
@@ -7,26 +7,29 @@ import json
 import os
 import zipfile
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from keras_elmo.config import read_options
+from keras_elmo.files.description import (
+    CLASSIFIER,
+    FORMAT,
+    TAGGER,
+    Description,
+    Task,
+    read_description,
+)
 from keras_elmo.files.finding import (
+    LITERT_SUFFIX,
+    ONNX_SUFFIX,
     description_file,
-    is_litert,
-    is_onnx,
     is_saved_model,
 )
 from keras_elmo.files.sources import (
     LANGUAGE_MODEL,
     WEIGHTS,
     ModelSource,
-    Softmax,
-    open_softmax,
     refuse_task,
     words_in,
 )
-from keras_elmo.files.task_description import CLASSIFIER, TAGGER, Task, task_of
-from keras_elmo.files.validation import check_dtype, check_tokenizer
 from keras_elmo.utils.checks import called, received
 from keras_elmo.utils.files import read_json_object
 from keras_elmo.utils.reading import reading
@@ -44,24 +47,45 @@ CLASSES = {"Tagger": TAGGER, "TextClassifier": CLASSIFIER}
 _MAX_BYTES = 2**28
 
 
-class ExportedModel(ModelSource):
-    """A folder that `export_saved_model` wrote."""
+class Exported(ModelSource):
+    """A model in one piece, which describes itself; base of a class for each format.
 
-    kind = "an exported model"
+    Attributes:
+        suffix: what the name of a file ends in.
+    """
 
-    @staticmethod
-    def matches(path: str) -> bool:
-        return is_saved_model(path)
+    suffix: ClassVar[str]
+
+    @property
+    def description(self) -> Description:
+        """What the model says of itself."""
+        raise NotImplementedError  # Every format has its own.
+
+    @classmethod
+    def matches(cls, path: str) -> bool:
+        return path.endswith(cls.suffix) and os.path.isfile(path)
 
     def task(self) -> Task | None:
-        where = description_file(self.path)
-        # A damaged description is told by what reads it whole.
-        with reading(where):
-            return task_of(read_json_object(where))
+        return self.description.task
 
     def check(self) -> None:
         if task := self.task():
             refuse_task(task, self.name, self.argument)
+
+
+class ExportedModel(Exported):
+    """A folder that `export_saved_model` wrote."""
+
+    kind = "an exported model"
+
+    @classmethod
+    def matches(cls, path: str) -> bool:
+        return is_saved_model(path)
+
+    @cached_property
+    def description(self) -> Description:
+        where = description_file(self.path)
+        return read_description(read_json_object(where), where)
 
     def loaded(self) -> "Encoder":
         if task := self.task():
@@ -76,56 +100,32 @@ class ExportedModel(ModelSource):
         from keras_elmo.files.saved_model_format import read_saved_model
 
         self.check()
-        return read_saved_model(self.path)
+        return read_saved_model(self.path, self.description)
 
     def mix(self) -> "Mix":
         from keras_elmo.files.saved_model_format import read_mix
 
-        return read_mix(self.path)
+        return read_mix(self.path, self.description)
 
     def language_model(self) -> "PretrainingModel":
         from keras_elmo.files.saved_model_format import read_language_model
 
         self.check()
-        return read_language_model(self.path)
-
-    def softmax(self) -> Softmax | None:
-        from keras_elmo.files.saved_model_format import language_model_files
-
-        return open_softmax(*language_model_files(self.path))
+        return read_language_model(self.path, self.description)
 
     def describe(self) -> Config:
-        from keras_elmo.files.saved_model_format import (
-            language_model_files,
-            read_description,
-        )
+        from keras_elmo.files.saved_model_format import language_model_files
 
-        stored = read_description(self.path)
-        where = f"{self.path}: its description"
-        words = words_in(language_model_files(self.path)[0])
-        about = {
-            "config": read_options(stored["options"], where),
-            "dtype": check_dtype(stored["dtype"], where),
-            "tokenizer": check_tokenizer(stored["tokenizer"], where),
-        }
+        about = self.description.sizes()
         if task := self.task():
             return {**about, **task.describe("a SavedModel", [])}
-        return {
-            **about,
-            "words": words,
-            "mix": self.mix(),
-            "uses": [*WEIGHTS, "serve", *(LANGUAGE_MODEL if words else [])],
-        }
+        words = words_in(language_model_files(self.path)[0])
+        uses = [*WEIGHTS, "serve", *(LANGUAGE_MODEL if words else [])]
+        return {**about, "words": words, "mix": self.mix(), "uses": uses}
 
 
-class OnnxFile(ModelSource):
-    """A file of an encoder, a tagger or a classifier, which need no Keras."""
-
-    kind = "an ONNX file"
-
-    @staticmethod
-    def matches(path: str) -> bool:
-        return is_onnx(path) and os.path.isfile(path)
+class GraphFile(Exported):
+    """A file whose graph a runtime computes without Keras; base of both formats."""
 
     @cached_property
     def _session(self) -> "InGraphFile":
@@ -133,109 +133,89 @@ class OnnxFile(ModelSource):
 
         return open_graph_file(self.path)
 
-    @classmethod
-    def of(cls, session: "InGraphFile", argument: str) -> "OnnxFile":
+    @staticmethod
+    def of(session: "InGraphFile", argument: str) -> "GraphFile":
         """Returns the source of a file that is open already."""
-        kind = LiteRtFile if is_litert(session.path) else cls
-        source = kind(session.path, argument)
+        is_litert = session.path.endswith(LITERT_SUFFIX)
+        source = (LiteRtFile if is_litert else OnnxFile)(session.path, argument)
         source._session = session
         return source
-
-    def task(self) -> Task | None:
-        return task_of(self._session.about)
 
     def loaded(self) -> "InGraphFile":
         return self._session
 
     def encoder(self) -> "OnnxEncoder":
-        from keras_elmo.files.onnx_session import OnnxEncoder
-
-        if isinstance(self._session, OnnxEncoder):
-            return self._session
-        refuse_task(self._session.task, self.name, self.argument)
-
-    def keras_encoder(self) -> "Encoder":
-        raise ValueError(
-            f"{called(self.argument)} must have weights that Keras reads; {self.kind} "
-            f"has none. {received(**{self.argument: self.name})}"
-        )
+        super().check()
+        # What has no task is an encoder.
+        return self._session  # type: ignore[return-value]
 
     def mix(self) -> "Mix":
         return self.encoder().mix
 
+    def keras_encoder(self) -> "Encoder":
+        self._refuse("weights that Keras reads")
+
     def language_model(self) -> "PretrainingModel":
+        self._refuse("a language model")
+
+    def _refuse(self, wanted: str) -> NoReturn:
         raise ValueError(
-            f"{called(self.argument)} must have a language model; {self.kind} has "
-            f"none. {received(**{self.argument: self.name})}"
+            f"{called(self.argument)} must have {wanted}; {self.kind} has none. "
+            + received(**{self.argument: self.name})
         )
 
     def describe(self) -> Config:
-        session = self._session
-        about = {
-            "config": session.config,
-            "dtype": session.quantize or "float32",
-            "tokenizer": session.tokenizer,
-        }
+        about = self.description.sizes()
         if task := self.task():
             return {**about, **task.describe(self.kind, task.commands[:-1])}
         uses = ["embed", "nearest", "distill", "serve"]
         return {**about, "mix": self.mix(), "uses": uses}
 
 
-class LiteRtFile(OnnxFile):
+class OnnxFile(GraphFile):
+    """A file of an encoder, a tagger or a classifier."""
+
+    kind = "an ONNX file"
+    suffix = ONNX_SUFFIX
+
+    @property
+    def description(self) -> Description:
+        return self._session.about
+
+    def check(self) -> None:
+        """Leaves it to `encoder`, because the description is in the graph."""
+
+
+class LiteRtFile(GraphFile):
     """A file of a tagger or a classifier; to describe it, its graph is not read."""
 
     kind = "a LiteRT file"
-
-    @staticmethod
-    def matches(path: str) -> bool:
-        return is_litert(path) and os.path.isfile(path)
+    suffix = LITERT_SUFFIX
 
     @cached_property
-    def _description(self) -> tuple[Config, Task]:
-        from keras_elmo.files.litert_graph import read_litert_description
+    def description(self) -> Description:
+        from keras_elmo.files.litert_graph import read_stored_description
 
-        return read_litert_description(self.path)
-
-    def task(self) -> Task:
-        return self._description[1]
-
-    def check(self) -> None:
-        refuse_task(self.task(), self.name, self.argument)
-
-    def encoder(self) -> "OnnxEncoder":
-        refuse_task(self.task(), self.name, self.argument)
-
-    def describe(self) -> Config:
-        about, task = self._description
-        with reading(self.path, "its description is damaged"):
-            return {
-                "config": read_options(about["options"], self.path),
-                "dtype": "int8" if about["quantize"] == "int8" else "float32",
-                "tokenizer": check_tokenizer(about["tokenizer"], self.path),
-                **task.describe(self.kind, task.commands[:-1]),
-            }
+        return read_description(read_stored_description(self.path), self.path)
 
 
-class KerasFile(ModelSource):
-    """A file that `save` of a tagger or a classifier wrote.
+class KerasFile(Exported):
+    """A file that `keras.Model.save` wrote; its config is read without Keras.
 
-    `describe` and `task` read its config, without Keras.
+    The config of a tagger or a classifier is a description.
     """
 
     kind = f"a {KERAS_SUFFIX} file"
-
-    @staticmethod
-    def matches(path: str) -> bool:
-        return path.endswith(KERAS_SUFFIX) and os.path.isfile(path)
+    suffix = KERAS_SUFFIX
 
     def task(self) -> Task | None:
-        name, config = self._config()
-        kind = CLASSES.get(name)
-        if kind is None:
+        name, config = self._config
+        package, _, class_name = name.rpartition(">")
+        kind = CLASSES.get(class_name)
+        if kind is None or package != "keras_elmo":
             return None
-        names = config.get("tags" if kind == TAGGER else "labels") or ()
         with reading(self.path):
+            names = config.get("tags" if kind == TAGGER else "labels") or ()
             return Task(
                 kind,
                 tuple(map(str, names)),
@@ -243,18 +223,27 @@ class KerasFile(ModelSource):
                 bool(config.get("pairs", False)),
             )
 
-    def loaded(self) -> Any:
-        """Returns the model of Keras, whose class has been imported before.
+    @cached_property
+    def description(self) -> Description:
+        with reading(self.path):
+            elmo = self._config[1]["encoder"]
+            # Keras's form of an object, or its config.
+            elmo = elmo.get("config", elmo)
+            more = {"format": FORMAT, "layer_norm": elmo["layer_norm"]}
+            stored = {**elmo["encoder"], **more}
+        return read_description(stored, self.path)
+
+    def loaded(self, compile: bool = True) -> Any:
+        """Returns the model, whose own classes have been imported before.
 
         In Keras's safe mode nothing in the file is run.
         """
         import keras
 
         with reading(self.path, "cannot be loaded"):
-            model = keras.saving.load_model(self.path)
-            if (name := type(model).__name__) not in CLASSES:
-                raise ValueError(f"its model is a {name}")
-            return model
+            # Of any other file Keras says that there is none.
+            zipfile.ZipFile(self.path).close()
+            return keras.saving.load_model(self.path, compile=compile)
 
     def describe(self) -> Config:
         task = self.task()
@@ -263,25 +252,14 @@ class KerasFile(ModelSource):
                 f"{self.name}: holds neither a Tagger nor a TextClassifier, the only "
                 f"models in {self.kind} that are known here"
             )
-        _, config = self._config()
-        with reading(self.path):
-            encoder = config["encoder"]
-            # Keras's form of an object, or its config.
-            encoder = encoder.get("config", encoder)["encoder"]
-            return {
-                "config": read_options(encoder["options"], self.path),
-                "dtype": check_dtype(encoder["dtype"], self.path),
-                "tokenizer": check_tokenizer(encoder["tokenizer"], self.path),
-                **task.describe(self.kind, task.commands),
-            }
+        return {**self.description.sizes(), **task.describe(self.kind, task.commands)}
 
+    @cached_property
     def _config(self) -> tuple[str, Config]:
-        """Returns the name of the model's class, and its config."""
+        """The registered name of the model's class, and its config."""
         with reading(self.path), zipfile.ZipFile(self.path) as archive:
             info = archive.getinfo("config.json")
             if info.file_size > _MAX_BYTES:
                 raise ValueError(f"its config.json has {info.file_size:,} bytes")
             stored = json.loads(archive.read(info))
-            return str(stored["registered_name"]).removeprefix("keras_elmo>"), dict(
-                stored["config"]
-            )
+            return str(stored["registered_name"]), dict(stored["config"])

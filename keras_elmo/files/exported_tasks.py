@@ -1,34 +1,33 @@
 """A tagger or a classifier in an ONNX or LiteRT file, run without Keras."""
 
-import json
+import os
 import reprlib
-from collections.abc import Iterable, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 
-from keras_elmo.files.finding import is_litert
+from keras_elmo.files.description import STATIC_IDS, TAGGER, Task, read_description
+from keras_elmo.files.finding import LITERT_SUFFIX
 from keras_elmo.files.litert_graph import open_litert_graph
 from keras_elmo.files.onnx_session import (
     CHAR_IDS,
-    DESCRIPTION,
+    STATIC_WORDS,
     Arrays,
     Batch,
     GraphSession,
     Names,
     OnnxEncoder,
     Shapes,
+    Sizes,
     open_onnx_graph,
 )
-from keras_elmo.files.task_description import STATIC_IDS, TAGGER, task_of
 from keras_elmo.text.answers import LabelsTexts, TagsSentences
 from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.labelled_texts import Examples
 from keras_elmo.text.plain_ids import StaticIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.token_lists import read_sentences
-from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import StrPath, Tensor
 
 # The most positions of a padded batch, unless one sentence alone is longer.
@@ -40,39 +39,24 @@ _AHEAD = 512
 class ExportedTask(GraphSession):
     """A model that was exported whole, which does a `task`; base of both kinds."""
 
-    def _read_description(self) -> None:
-        task = task_of(self.about)
-        if task is None:
-            raise ValueError("it has no task")
-        self.task = task
+    task: Task
+
+    def _check_graph(self) -> None:
+        task = self.task
         self.multi_label, self.pairs = task.multi_label, task.pairs
-        if not isinstance(self.about["layer_norm"], bool):
-            raise ValueError("layer_norm must be true or false")
-        text = (CHAR_IDS, STATIC_IDS) if self._static is not None else (CHAR_IDS,)
-        expected: dict[str, list[int | None]] = {}
-        for prefix in task.prefixes:
-            sizes = [None, None, self.config.ids_per_token]
-            expected |= dict(zip(text, (sizes, [None, None]), strict=False))
-            if prefix:
-                expected |= {f"{prefix}{name}": expected[name] for name in text}
+        words = self.about.stored.get(STATIC_WORDS)
+        self._static = None if words is None else StaticIds(words)
+        text: Mapping[str, Sizes] = {CHAR_IDS: [None, None, self.config.ids_per_token]}
+        if self._static is not None:
+            text = {**text, STATIC_IDS: [None, None]}
+        expected = {f"{p}{name}": text[name] for p in task.prefixes for name in text}
         if set(self.inputs) != set(expected):
             self._refuse(f"its inputs must be {', '.join(expected)}")
-        outputs: dict[str, list[int | None]] = {
-            "probabilities": [None, len(task.names)]
-        }
+        outputs: dict[str, Sizes] = {"probabilities": [None, len(task.names)]}
         if task.kind == TAGGER:
             outputs = dict.fromkeys(("tags", "scores"), [None, None])
             outputs["marginals"] = [None, None, len(task.names)]
         self._check_shapes({**expected, **outputs})
-
-    @property
-    def is_batchable(self) -> bool:
-        return not self.about["layer_norm"]
-
-    @cached_property
-    def _static(self) -> StaticIds | None:
-        words = self._graph.metadata.get("static_words")
-        return None if words is None else StaticIds(json.loads(words))
 
     def feeds(self, sentences: Batch, width: int) -> Arrays:
         ids = super().feeds(sentences, width)
@@ -83,8 +67,6 @@ class ExportedTask(GraphSession):
 
 class ExportedTagger(TagsSentences, ExportedTask):
     """A `Tagger` in a file that its `export` wrote: `keras_elmo.load("names.onnx")`."""
-
-    rule = "must be a tagger that Tagger.export wrote"
 
     def __repr__(self) -> str:
         return f"ExportedTagger({self.path!r}, tags={reprlib.repr(self.tags)})"
@@ -131,7 +113,6 @@ class ExportedTagger(TagsSentences, ExportedTask):
 class ExportedClassifier(LabelsTexts, ExportedTask):
     """A `TextClassifier` in a file that its `export` wrote."""
 
-    rule = "must be a classifier that TextClassifier.export wrote"
     _max_positions = _MAX_POSITIONS
 
     def __repr__(self) -> str:
@@ -182,12 +163,11 @@ InGraphFile: TypeAlias = OnnxEncoder | ExportedTagger | ExportedClassifier
 
 def open_graph_file(path: StrPath) -> InGraphFile:
     """Opens an ONNX or LiteRT file as what it holds, or raises `ValueError`."""
-    graph = (open_litert_graph if is_litert(path) else open_onnx_graph)(path)
-    task = None
-    with reading(path, "its description is damaged"):
-        stored = graph.metadata.get(DESCRIPTION)
-        about = json.loads(stored or "{}")
-        task = task_of(about) if isinstance(about, dict) else None
-    if task is None:
-        return OnnxEncoder(path, graph)
-    return (ExportedTagger if task.kind == TAGGER else ExportedClassifier)(path, graph)
+    path = os.fspath(path)
+    is_litert = path.endswith(LITERT_SUFFIX)
+    graph = (open_litert_graph if is_litert else open_onnx_graph)(path)
+    about = read_description(graph.description, path)
+    if about.task is None:
+        return OnnxEncoder(path, graph, about)
+    kind = ExportedTagger if about.task.kind == TAGGER else ExportedClassifier
+    return kind(path, graph, about)

@@ -20,7 +20,7 @@ if not SHIPPED.is_dir():
 ASSETS = "assets.extra"
 DESCRIPTION = "keras_elmo.json"
 ONNX_SUFFIX, LITERT_SUFFIX = ".onnx", ".tflite"
-# Other names are those of folders, such as elmo-v1.0.
+# Any other suffix may end the name of a folder, such as elmo-v1.0.
 _FILE_SUFFIXES = (
     *(".onnx", ".tflite", ".keras", ".h5", ".hdf5", ".pb", ".pt", ".pth", ".bin"),
     *(".safetensors", ".npy", ".npz", ".zip", ".tar", ".gz", ".xz", ".json", ".jsonl"),
@@ -32,10 +32,10 @@ class ForeignFormat(NamedTuple):
     """What another program writes, and `import_model` reads.
 
     Attributes:
-        kind: what messages call a model of the format.
-        files: patterns of the files that tell it: a folder has all of them, or a format
-            of one file is that file.
-        help: of the option that names the format on the command line.
+        kind: what messages call such a model.
+        files: patterns of file names: a folder must match all of them; a single file
+            must match the only one.
+        help: help text of the command-line option for the format.
     """
 
     kind: str
@@ -43,7 +43,7 @@ class ForeignFormat(NamedTuple):
     help: str
 
     def matches(self, path: StrPath) -> bool:
-        """Whether a file or folder is of the format, by names alone."""
+        """Whether a file or folder has this format, judged by names alone."""
         path = os.fspath(path)
         if os.path.isfile(path):
             return fnmatch(os.path.basename(path), self.files)
@@ -72,7 +72,7 @@ FOREIGN_FORMATS = {
 
 
 class RunFiles:
-    """Names the files of a pretraining directory.
+    """Names the files in a pretraining directory.
 
     - `options.json`: the sizes of the model, in the published format.
     - `weights.hdf5`: the best encoder so far, in the published format, and its softmax.
@@ -119,19 +119,9 @@ def checkpoint_steps(folder: StrPath) -> list[int]:
     return sorted(int(name[1]) for name in names if name)
 
 
-def is_onnx(path: StrPath) -> bool:
-    """Whether a path is named like an ONNX file."""
-    return os.fspath(path).endswith(ONNX_SUFFIX)
-
-
-def is_litert(path: StrPath) -> bool:
-    """Whether a path is named like a LiteRT file."""
-    return os.fspath(path).endswith(LITERT_SUFFIX)
-
-
 def needs_no_keras(path: StrPath) -> bool:
     """Whether a path is named like a file that a runtime computes without Keras."""
-    return is_onnx(path) or is_litert(path)
+    return os.fspath(path).endswith((ONNX_SUFFIX, LITERT_SUFFIX))
 
 
 def check_folder_name(**arguments: StrPath) -> None:

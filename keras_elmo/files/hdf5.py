@@ -67,7 +67,7 @@ class StoredArray:
         """Returns the codes of the filters that chunks went through, in order."""
         filters = [properties.get_filter(k) for k in range(properties.get_nfilters())]
         codes = [code for code, *_ in filters]
-        # HDF5 would look for others among the programs of this machine, and apply gzip
+        # HDF5 would search this machine for other filters, and apply gzip
         # as often as the file says.
         if codes != [code for code in (_SHUFFLE, _GZIP, _CHECKSUM) if code in codes]:
             names = [name.decode(errors="replace") for *_, name in filters]
@@ -144,8 +144,8 @@ def find_dataset(
     return StoredArray(dataset)
 
 
-def others_beside(file: h5py.File, names: Collection[str]) -> Iterator[str]:
-    """Yields what else stands in the root and in the groups of some datasets.
+def find_unread(file: h5py.File, names: Collection[str]) -> Iterator[str]:
+    """Yields what is in the root, or beside a named dataset, and has no such name.
 
     No other group is entered: a file may have any number of them in one another.
     """

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from keras_elmo.files.onnx_session import DESCRIPTION, FORMAT, Arrays, Graph
-from keras_elmo.files.task_description import Task, task_of
+from keras_elmo.files.onnx_session import Arrays, Graph, Shapes
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config, StrPath
@@ -25,45 +24,42 @@ _NO_TASK = "must be a tagger or a classifier that keras_elmo exported"
 
 def write_litert_file(path: StrPath, graph: bytes, about: Config) -> None:
     """Writes a graph and its description."""
-    about = {"format": FORMAT, **about, "sha256": hashlib.sha256(graph).hexdigest()}
+    about = {**about, "sha256": hashlib.sha256(graph).hexdigest()}
     with open(path, "wb") as file:
         file.write(graph)
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr(_MEMBER, json.dumps(about, ensure_ascii=False))
 
 
-def read_litert_description(path: StrPath) -> tuple[Config, Task]:
-    """Returns the description, and the task in it, without the graph."""
+def read_stored_description(path: StrPath) -> Config:
+    """Returns the description, as it is stored, without the graph."""
     with reading(path, _NO_TASK), zipfile.ZipFile(path) as archive:
         info = archive.getinfo(_MEMBER)
         if info.file_size > _MAX_BYTES:
             raise ValueError(f"its {_MEMBER} has {info.file_size:,} bytes")
         about = json.loads(archive.read(info))
-        if not isinstance(about, dict) or about["format"] != FORMAT:
-            raise ValueError(f"its {_MEMBER} has another format")
-        if (task := task_of(about)) is None:
+        if not isinstance(about, dict) or about.get("task") is None:
             raise ValueError(f"its {_MEMBER} has no task")
-        return about, task
+        return about
 
 
 def open_litert_graph(path: StrPath) -> Graph:
     """Opens a file in LiteRT, or the one inside TensorFlow."""
-    about, _ = read_litert_description(path)
+    about = read_stored_description(path)
     with reading(path, "cannot be read"):
         _check_graph(path, about)
         interpreter = _interpreter(os.fspath(path))
         # Here, and not at the first call: it tells of itself on standard error.
         interpreter.allocate_tensors()
         run = interpreter.get_signature_runner()
-        inputs, outputs = (
-            {name: _sizes(value["shape_signature"]) for name, value in values.items()}
-            for values in (run.get_input_details(), run.get_output_details())
-        )
-    metadata = {DESCRIPTION: json.dumps(about)}
-    if tokenizer := about.get("tokenizer"):
-        metadata["tokenizer"] = tokenizer
-    if "static_words" in about:
-        metadata["static_words"] = json.dumps(about["static_words"])
+        shapes: list[Shapes] = [
+            {
+                name: [None if n < 0 else int(n) for n in tensor["shape_signature"]]
+                for name, tensor in tensors.items()
+            }
+            for tensors in (run.get_input_details(), run.get_output_details())
+        ]
+        inputs, outputs = shapes
     # An interpreter has memory of its own for a batch.
     lock = threading.Lock()
 
@@ -72,7 +68,7 @@ def open_litert_graph(path: StrPath) -> Graph:
             values = run(**feeds)
         return [values[name] for name in outputs]
 
-    return Graph(inputs, outputs, metadata, compute)
+    return Graph(inputs, outputs, about, compute)
 
 
 def _check_graph(path: StrPath, about: Config) -> None:
@@ -85,10 +81,6 @@ def _check_graph(path: StrPath, about: Config) -> None:
             digest.update(part)
     if digest.hexdigest() != about["sha256"]:
         raise ValueError("its graph has another checksum than its description says")
-
-
-def _sizes(shape: np.ndarray) -> list[int | str | None]:
-    return [None if size < 0 else int(size) for size in shape]
 
 
 def _interpreter(path: str) -> Any:

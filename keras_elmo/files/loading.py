@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from keras_elmo.files import finding
+from keras_elmo.files.description import Task
 from keras_elmo.files.downloads import HUB, cached_folders, download, unpack
 from keras_elmo.files.exported_sources import (
     CLASSES,
     ExportedModel,
+    GraphFile,
     KerasFile,
     LiteRtFile,
     OnnxFile,
@@ -20,7 +22,6 @@ from keras_elmo.files.exported_sources import (
 from keras_elmo.files.finding import is_shipped, said_on, shipped_names
 from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
 from keras_elmo.files.sources import ModelSource, Source, in_memory, refuse_task
-from keras_elmo.files.task_description import Task
 from keras_elmo.utils.checks import called, did_you_mean
 from keras_elmo.utils.types import StrPath
 
@@ -61,11 +62,10 @@ def open_model(
     if isinstance(source, ModelSource):
         return source
     if not isinstance(source, str | os.PathLike):
-        from keras_elmo.files.exported_tasks import ExportedTask
-        from keras_elmo.files.onnx_session import OnnxEncoder
+        from keras_elmo.files.onnx_session import GraphSession
 
-        if isinstance(source, OnnxEncoder | ExportedTask):
-            return OnnxFile.of(source, argument)
+        if isinstance(source, GraphSession):
+            return GraphFile.of(source, argument)
         return in_memory(source, argument)
     name = os.fspath(source)
     path: str | None = name

@@ -2,31 +2,33 @@
 
 import json
 import os
-import reprlib
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, NoReturn, TypeAlias
 
 import numpy as np
 
-from keras_elmo.config import TOKENIZER_IF_UNKNOWN, ElmoConfig, read_options
-from keras_elmo.files.validation import check_tokenizer
+from keras_elmo.config import TOKENIZER_IF_UNKNOWN, ElmoConfig
+from keras_elmo.files.description import Description, Task, new_description
 from keras_elmo.text.plain_ids import PlainIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.utils.lazy import import_extra
 from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config, StrPath
 
-# The key of the metadata that has what `load` needs, and the version of its content.
-DESCRIPTION = "keras_elmo"
-FORMAT = 1
+# The keys of the metadata.
+_DESCRIPTION, _TOKENIZER, STATIC_WORDS = "keras_elmo", "tokenizer", "static_words"
 # Of an int8 weight. Processors without VNNI add two products of an unsigned byte and a
 # signed one in 16 bits, and saturate: 2 * 255 * 64 fits, 2 * 255 * 127 does not.
 WEIGHT_BITS = 7
 CHAR_IDS = "char_ids"
 # What ONNX Runtime says of bytes that are no graph.
 _NO_ONNX = ("Protobuf parsing failed", "No graph was found")
+# What a file must be, for messages.
+_RULE = "must be a model that keras_elmo exported"
 _WORDS, _LAYER = "word_emb", "lstm_outputs"
 
+# Of the axes of an input or output; `None` is any size.
+Sizes: TypeAlias = list[int | None]
 Shapes: TypeAlias = dict[str, list[int | str | None]]
 Arrays: TypeAlias = dict[str, np.ndarray]
 Names: TypeAlias = Collection[str]
@@ -34,8 +36,6 @@ Names: TypeAlias = Collection[str]
 Batch: TypeAlias = Sequence[Sequence[bytes]]
 # The raw scalars of a mix, its gamma, and its `layer_norm`.
 Mix: TypeAlias = tuple[np.ndarray, np.ndarray, bool]
-
-
 # Computes the named outputs.
 Run: TypeAlias = Callable[[list[str], Arrays], list[np.ndarray]]
 
@@ -45,17 +45,15 @@ class Graph(NamedTuple):
 
     Attributes:
         inputs: their shapes by their names.
-        outputs: the same; an axis of any size is no integer.
-        metadata: texts by their keys, as of `metadata_of`.
+        outputs: the same; an axis of any size is not an integer.
+        description: as stored; for `read_description`.
         run: what computes it.
-        producer: the program that wrote it.
     """
 
     inputs: Shapes
     outputs: Shapes
-    metadata: dict[str, str]
+    description: Config
     run: Run
-    producer: str = "keras_elmo"
 
 
 def open_onnx_graph(path: StrPath) -> Graph:
@@ -81,7 +79,14 @@ def open_onnx_graph(path: StrPath) -> Graph:
             where = os.fspath(path)
             raise ValueError(f"{where}: not an ONNX file, or cut short") from error
     with reading(path, "its description is damaged"):
-        metadata = session.get_modelmeta().custom_metadata_map
+        about = session.get_modelmeta()
+        stored = about.custom_metadata_map
+        if about.producer_name != "keras_elmo" or _DESCRIPTION not in stored:
+            raise ValueError(f"{os.fspath(path)}: {_RULE}; it has no description")
+        description = json.loads(stored[_DESCRIPTION])
+        description[_TOKENIZER] = stored.get(_TOKENIZER)
+        if STATIC_WORDS in stored:
+            description[STATIC_WORDS] = json.loads(stored[STATIC_WORDS])
     options = runtime.RunOptions()
     # What is not asked for is not computed.
     options.only_execute_path_to_fetches = True
@@ -92,9 +97,8 @@ def open_onnx_graph(path: StrPath) -> Graph:
     return Graph(
         inputs,
         outputs,
-        metadata,
+        description,
         lambda outputs, feeds: session.run(outputs, feeds, options),
-        session.get_modelmeta().producer_name,
     )
 
 
@@ -104,40 +108,33 @@ class GraphSession:
     Attributes:
         path: of the file.
         name: for messages; the path.
-        about: the description in the file.
+        about: what the file says of itself.
         config: the sizes of the biLM.
-        tokenizer: the kind of `Tokenizer` of the training text, if it is known.
+        tokenizer: the kind of `Tokenizer` for texts, if it is known.
         quantize: `"int8"`, or `None` for float32.
+        task: what is done with words; `None` for an encoder.
         inputs: names.
     """
 
-    # What a file must be, for messages.
-    rule = "must be a model that keras_elmo wrote"
-
-    def __init__(self, path: StrPath, graph: Graph) -> None:
+    def __init__(self, path: StrPath, graph: Graph, about: Description) -> None:
         self.path = self.name = os.fspath(path)
         self._graph = graph
         self.inputs = [*graph.inputs]
-        with reading(self.path, f"{self.rule}; its description is damaged"):
-            known = graph.metadata
-            if graph.producer != "keras_elmo":
-                self._refuse("its producer is another program")
-            self.tokenizer = check_tokenizer(known.get("tokenizer"), self.path)
-            if DESCRIPTION not in known:
-                self._refuse("it has no description")
-            self.about: Config = json.loads(known[DESCRIPTION])
-            if self.about["format"] != FORMAT:
-                raise ValueError(f"its format is {reprlib.repr(self.about['format'])}")
-            self.config = read_options(self.about["options"], "options")
-            self.quantize = "int8" if self.about.get("quantize") == "int8" else None
-            self._read_description()
+        self.about = about
+        self.config = about.config
+        self.tokenizer = about.tokenizer
+        self.quantize = "int8" if about.dtype == "int8" else None
+        self.task: Task | None = about.task
         self._ids = PlainIds(self.config.token_vocabulary)
+        with reading(path, "its description is damaged"):
+            self._check_graph()
 
-    def _read_description(self) -> None:
-        """Sets the attributes of a kind; any error tells of a damaged description."""
+    def _check_graph(self) -> None:
+        """Raises `ValueError` if the description does not fit the graph."""
+        raise NotImplementedError  # Every kind has its own.
 
-    def _refuse(self, why: str) -> None:
-        raise ValueError(f"{self.path}: {self.rule}; {why}")
+    def _refuse(self, why: str) -> NoReturn:
+        raise ValueError(f"{self.path}: {_RULE}; {why}")
 
     def plain_tokenizer(self) -> PlainTokenizer:
         """Returns what splits texts as the training text was split."""
@@ -158,8 +155,9 @@ class GraphSession:
 
     @property
     def is_batchable(self) -> bool:
-        """Whether a sentence's outputs do not depend on the others of a batch."""
-        raise NotImplementedError  # Every kind has its own.
+        """Whether a sentence's outputs are the same in every batch."""
+        # Layer normalisation takes the mean over the whole batch.
+        return not self.about.layer_norm
 
     def answer(self, texts: Sequence[Batch], outputs: Names, width: int = 0) -> Arrays:
         """Returns what a server does: `run`, with names for indices.
@@ -173,8 +171,8 @@ class GraphSession:
         """Returns the shapes of what `answer` does; a string is an axis of any size."""
         return dict(self._graph.outputs)
 
-    def _check_shapes(self, expected: Mapping[str, list[int | None]]) -> None:
-        """Checks the sizes of what is used, by name; `None` is any size."""
+    def _check_shapes(self, expected: Mapping[str, Sizes]) -> None:
+        """Checks the sizes of what is used, by name."""
         shapes = {**self._graph.inputs, **self._graph.outputs}
         for name, sizes in expected.items():
             shape = shapes.get(name, [])
@@ -185,27 +183,28 @@ class GraphSession:
 
 
 def metadata_of(
-    config: ElmoConfig, tokenizer: str | None, quantize: str | None, **about: object
+    config: ElmoConfig,
+    tokenizer: str | None,
+    quantize: str | None,
+    task: Task | None = None,
+    **about: object,
 ) -> dict[str, str]:
     """Returns the metadata of a file: its description, and its tokenizer if known."""
-    about = {"format": FORMAT, "options": config.to_options(), **about}
     if quantize is not None:
         about |= {"quantize": quantize, "weight_bits": WEIGHT_BITS}
-    metadata = {DESCRIPTION: json.dumps(about)}
-    return {**metadata, "tokenizer": tokenizer} if tokenizer else metadata
+    metadata = {_DESCRIPTION: json.dumps(new_description(config, task, **about))}
+    return {**metadata, _TOKENIZER: tokenizer} if tokenizer else metadata
 
 
 class OnnxEncoder(GraphSession):
     """The encoder of a file that `export_onnx` wrote, with its `mix`."""
 
-    rule = "must be an encoder that export_onnx wrote"
-
-    def _read_description(self) -> None:
-        scalars, gamma, layer_norm = self.about["mix"]
+    def _check_graph(self) -> None:
+        scalars, gamma, layer_norm = self.about.stored["mix"]
         scalars, gamma = np.array(scalars, "float32"), np.array(gamma, "float32")
         if scalars.shape != (self.config.num_layers + 1,) or gamma.shape != ():
             raise ValueError("its mix has another number of layers")
-        self.mix: Mix = (scalars, gamma, bool(layer_norm))
+        self.mix: Mix = (scalars, gamma, layer_norm)
         units = self.config.projection_units
         names = [f"{_LAYER}{k}" for k in range(1, self.config.num_layers + 1)]
         self._names = [_WORDS, *names]
@@ -225,11 +224,6 @@ class OnnxEncoder(GraphSession):
             f"{2 * self.config.projection_units} units, tokenizer={self.tokenizer!r}, "
             f"quantize={self.quantize!r})"
         )
-
-    @property
-    def is_batchable(self) -> bool:
-        # Layer normalisation takes the mean over the whole batch.
-        return not self.mix[2]
 
     def layers(self, sentences: Batch) -> list[np.ndarray]:
         """Returns the layers of a batch, `(batch, tokens, 2 * projection_units)`."""

@@ -10,7 +10,7 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.config import ElmoConfig, read_options
-from keras_elmo.files.hdf5 import find_dataset, open_hdf5, others_beside
+from keras_elmo.files.hdf5 import find_dataset, find_unread, open_hdf5
 from keras_elmo.files.validation import check_size, check_tokenizer
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.language_model_head import LanguageModelHead
@@ -32,7 +32,7 @@ from keras_elmo.utils.types import Config, StrPath
 _HEADERS = 100_000
 # bilm-tf leaves out this line of a vocabulary.
 _NO_WORD = "!!!MAXTERMID"
-# How the names of an encoder's datasets begin.
+# Prefixes of the names of an encoder's datasets.
 ENCODER_NAMES = ("embedding", "char", "CNN", "RNN")
 
 
@@ -158,15 +158,15 @@ def save_published_weights(
 def read_datasets(
     weights: StrPath, datasets: Iterable["Dataset"], described_by: str
 ) -> None:
-    """Assigns the datasets of an HDF5 file, and no fewer than it has, to weights."""
+    """Assigns all datasets of an encoder or softmax in an HDF5 file to weights."""
     weights = os.fspath(weights)
     with open_hdf5(weights) as file:
         read = set()
         for dataset in datasets:
             dataset.read(file, described_by)
             read.add(dataset.name)
-        # A file may hold others, too.
-        for name in others_beside(file, read):
+        # A file may hold other data, too.
+        for name in find_unread(file, read):
             if name.startswith(ENCODER_NAMES):
                 raise ValueError(
                     f"{weights}: holds {name}, but {described_by} describes a model "
@@ -191,7 +191,7 @@ def write_datasets(
 class Dataset:
     """The dataset that holds a weight.
 
-    One of another `shape` holds the last numbers of the weight; those before are 0.
+    With a `shape` of its own it holds the last numbers of the weight; the rest is 0.
     """
 
     def __init__(
@@ -209,7 +209,7 @@ class Dataset:
             self.assign(stored.read())
 
     def assign(self, array: np.ndarray, before: float = 0.0) -> None:
-        """Assigns numbers of the shape; those before them become `before`."""
+        """Assigns the last numbers of the weight; earlier ones become `before`."""
         values = np.full(self.weight.shape, before, "float32")
         values.reshape(-1)[-array.size :] = array.reshape(-1)
         self.weight.assign(values)

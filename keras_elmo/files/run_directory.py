@@ -59,9 +59,9 @@ class PretrainingDirectory(RunFiles):
         return model
 
     def read_checkpoint(self, path: StrPath | None = None) -> PretrainingModel:
-        """Returns the language model of a checkpoint, or of the last one that is whole.
+        """Returns the language model of a checkpoint, or of the last intact one.
 
-        Of the last one, a warning says which step that is.
+        A warning names the step of the last one.
         """
         checkpoints = Checkpoints(self.checkpoints)
         paths = [path] if path else map(checkpoints.path, checkpoints.steps())
@@ -80,8 +80,8 @@ class PretrainingDirectory(RunFiles):
             return model
         progress = checkpoints.restore(model, warnings.warn, check) or {}
         warnings.warn(
-            f"{self.path}: no validation has chosen weights yet: those of step "
-            f"{progress.get('step')}, the last checkpoint, are taken",
+            f"{self.path}: no validation has chosen weights yet: takes the weights of "
+            f"step {progress.get('step')}, the last checkpoint",
             stacklevel=3,
         )
         return model

@@ -14,8 +14,8 @@ class HistoryRow:
     """One measurement of a run. Losses are in nats per token.
 
     `loss_*`, `gradient_norm` and `words_per_second` are means over the steps since the
-    row before. The losses are of the sampled softmax, with dropout; the norm is that of
-    the gradients before clipping, `None` with an optimizer that does not tell it.
+    row before. The losses are of the sampled softmax, with dropout; the norm is
+    measured before clipping, `None` with an optimizer that does not tell it.
     `perplexity_*` are exact, of the validation text.
     """
 

@@ -12,8 +12,6 @@ from keras_elmo.files.sources import (
     LANGUAGE_MODEL,
     WEIGHTS,
     ModelSource,
-    Softmax,
-    open_softmax,
     words_in,
 )
 from keras_elmo.files.validation import NoLanguageModel, check_tokenizer
@@ -66,9 +64,6 @@ class Run(ModelSource):
         if self.is_validated:
             return self._directory.read_model()
         return self._directory.read_checkpoint()
-
-    def softmax(self) -> Softmax | None:
-        return open_softmax(self._files.vocabulary, self._files.weights)
 
     def describe(self) -> Config:
         from keras_elmo.files.published import check_weights
@@ -156,9 +151,6 @@ class PublishedFolder(ModelSource):
         raise NoLanguageModel(
             f"{self.path}: holds an encoder but no language model: {missing} is missing"
         )
-
-    def softmax(self) -> Softmax | None:
-        return open_softmax(RunFiles(self.path).vocabulary, self._two_files()[1])
 
     def describe(self) -> Config:
         from keras_elmo.files.published import check_weights, published_config

@@ -1,11 +1,10 @@
 """The format of a SavedModel; reads one without running its graph."""
 
 import os
-import reprlib
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from keras_elmo.config import read_options
+from keras_elmo.files.description import Description, Task, new_description
 from keras_elmo.files.finding import ASSETS, description_file
 from keras_elmo.files.onnx_session import Mix
 from keras_elmo.files.published import (
@@ -14,92 +13,44 @@ from keras_elmo.files.published import (
     write_datasets,
 )
 from keras_elmo.files.tf_checkpoint import TFCheckpoint
-from keras_elmo.files.validation import (
-    NoLanguageModel,
-    check_dtype,
-    check_size,
-    check_tokenizer,
-)
+from keras_elmo.files.validation import NoLanguageModel, check_size
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.tokenizer import Tokenizer, register_operations
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.checks import called
-from keras_elmo.utils.files import read_json_object, write_json
+from keras_elmo.utils.files import write_json
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Config, StrPath, Tensor
+from keras_elmo.utils.types import StrPath, Tensor
 
 # Of TensorFlow: arguments to outputs, by their names.
 Signature: TypeAlias = Callable[..., dict[str, Tensor]]
 
-# Version of the description, and of what it describes.
-FORMAT = 1
 # Names in the checkpoint: the variables of the encoder, in the order of
-# `Encoder.weights`, and those of the mix.
+# `Encoder.weights`, and the variables of the mix.
 WEIGHTS = "encoder_weights"
 SCALARS = "mix_scalars"
 GAMMA = "mix_gamma"
 
-_KEYS = (
-    *("format", "options", "tokenizer", "signature_tokenizer", "dtype", "layer_norm"),
-)
 
-
-def read_saved_model(path: StrPath) -> Encoder:
+def read_saved_model(path: StrPath, about: Description) -> Encoder:
     """Rebuilds the encoder of an exported SavedModel, on any backend."""
-    stored = read_description(path)
-    where = description_file(path)
-    config = read_options(stored["options"], where)
-    tokenizer = check_tokenizer(stored["tokenizer"], where)
-    dtype = check_dtype(stored["dtype"], where)
     variables = _variables(path)
-    check_size(config.num_weights, variables.files(), where)
-    encoder = Encoder(config, trainable=False, tokenizer=tokenizer, dtype=dtype)
+    num_weights = about.config.num_weights
+    check_size(num_weights, variables.files(), description_file(path))
+    encoder = Encoder(
+        about.config, trainable=False, tokenizer=about.tokenizer, dtype=about.dtype
+    )
     for k, weight in enumerate(encoder.weights):
         weight.assign(variables.read(f"{WEIGHTS}/{k}", tuple(weight.shape)))
     return encoder
 
 
-def read_mix(path: StrPath) -> Mix:
+def read_mix(path: StrPath, about: Description) -> Mix:
     """Returns the mix of an exported SavedModel."""
-    stored = read_description(path)
-    where = description_file(path)
-    if not isinstance(stored["layer_norm"], bool):
-        raise ValueError(f"{where}: layer_norm must be true or false")
-    num_layers = read_options(stored["options"], where).num_layers
     variables = _variables(path)
-    scalars = variables.read(SCALARS, (num_layers + 1,))
-    return scalars, variables.read(GAMMA, ()), stored["layer_norm"]
-
-
-def register_signature_operations(path: StrPath) -> None:
-    """Registers the operations that TensorFlow needs to load the signatures."""
-    stored = read_description(path)
-    kind = check_tokenizer(stored["signature_tokenizer"], description_file(path))
-    register_operations(kind)
-
-
-def read_description(path: StrPath) -> Config:
-    """Returns the description of an exported SavedModel, or raises `ValueError`."""
-    description = description_file(path)
-    if not os.path.exists(description):
-        raise ValueError(
-            f"`path` must be a folder that export_saved_model wrote; {description} is "
-            f"missing. Received: path={os.fspath(path)!r}"
-        )
-    stored = read_json_object(description)
-    for key in _KEYS:
-        if key not in stored:
-            raise ValueError(f"{description}: lacks the key {key}")
-    if stored["format"] != FORMAT:
-        raise ValueError(
-            f"{description}: the format must be {FORMAT}; a later keras_elmo may know "
-            f"others. Received: {reprlib.repr(stored['format'])}"
-        )
-    # Who exports a model for text that is split differently from the training text
-    # means every function, not that signature alone.
-    stored["tokenizer"] = stored["signature_tokenizer"] or stored["tokenizer"]
-    return stored
+    scalars = variables.read(SCALARS, (about.config.num_layers + 1,))
+    return scalars, variables.read(GAMMA, ()), about.layer_norm
 
 
 def write_description(
@@ -107,21 +58,21 @@ def write_description(
     encoder: Encoder,
     signature_tokenizer: str | None,
     layer_norm: bool,
-    more: Config | None = None,
+    task: Task | None = None,
 ) -> None:
-    """Writes what `read_description` reads into the folder of a SavedModel.
+    """Writes what a model says of itself into the folder of a SavedModel.
 
     `signature_tokenizer` is how the signature `default` splits texts, if it is there.
     """
-    about = {
-        "format": FORMAT,
-        "tokenizer": encoder.tokenizer or signature_tokenizer,
-        "signature_tokenizer": signature_tokenizer,
-        "dtype": encoder.get_config()["dtype"],
-        "layer_norm": layer_norm,
-        "options": encoder.config.to_options(),
-    }
-    write_json(description_file(folder), {**about, **(more or {})})
+    about = new_description(
+        encoder.config,
+        task,
+        tokenizer=encoder.tokenizer or signature_tokenizer,
+        signature_tokenizer=signature_tokenizer,
+        dtype=encoder.get_config()["dtype"],
+        layer_norm=layer_norm,
+    )
+    write_json(description_file(folder), about)
 
 
 def add_signatures(
@@ -132,7 +83,7 @@ def add_signatures(
 ) -> dict[str, Signature]:
     """Adds the functions `tokens` and, with a tokenizer, `default` to what is saved.
 
-    Concrete functions are saved as they are; others would be traced once more.
+    Concrete functions are saved as they are; any other would be traced once more.
     `compute` takes `tokens`, `(batch, tokens)`, and `sequence_len` of each text, and
     returns outputs by name. The names of a text's arguments begin with its prefix.
     """
@@ -198,7 +149,7 @@ def write_language_model(path: StrPath, model: PretrainingModel) -> None:
     model.vocabulary.save(words)
 
 
-def read_language_model(path: StrPath) -> PretrainingModel:
+def read_language_model(path: StrPath, about: Description) -> PretrainingModel:
     """Returns the language model of an exported SavedModel."""
     words, softmax = language_model_files(path)
     if not os.path.exists(words):
@@ -206,7 +157,7 @@ def read_language_model(path: StrPath) -> PretrainingModel:
             f"{os.fspath(path)}: holds an encoder but no language model: it was "
             "exported without"
         )
-    encoder = read_saved_model(path)
+    encoder = read_saved_model(path, about)
     vocabulary = Vocabulary.load(words)
     num_weights = len(vocabulary) * (encoder.config.projection_units + 1)
     check_size(num_weights, [softmax], words)

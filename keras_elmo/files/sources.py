@@ -4,12 +4,10 @@ Imports nothing heavy, so that a command finds a mistake in a name at once.
 """
 
 import os
-from collections.abc import Callable
 from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
-    NamedTuple,
     NoReturn,
     Protocol,
     TypeAlias,
@@ -17,20 +15,17 @@ from typing import (
 )
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN, TOKENIZERS
-from keras_elmo.files.task_description import Task
+from keras_elmo.files.description import Task
 from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.utils.checks import called, check_choice
 from keras_elmo.utils.types import Config, StrPath
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from keras_elmo.files.onnx_session import Mix, OnnxEncoder
     from keras_elmo.layers.scalar_mix import ScalarMix
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel
     from keras_elmo.text.plain_tokenizer import PlainTokenizer
-    from keras_elmo.text.vocabulary import Vocabulary
 
 
 class MixingLayer(Protocol):
@@ -63,18 +58,6 @@ LANGUAGE_MODEL = ["evaluate", "score", "substitutes"]
 WEIGHTS = [*ENCODER, "pretrain --init"]
 
 
-class Softmax(NamedTuple):
-    """A softmax that is not read yet.
-
-    Attributes:
-        vocabulary: the words that it predicts, if they are known.
-        read: returns the array `"W"` or `"b"`, whose rows must have a shape.
-    """
-
-    vocabulary: "Vocabulary | None"
-    read: "Callable[[str, tuple[int, ...]], np.ndarray]"
-
-
 class ModelSource:
     """A model in files; `open_model` finds the class of its kind.
 
@@ -103,7 +86,7 @@ class ModelSource:
 
     @staticmethod
     def matches(path: str) -> bool:
-        """Whether a file or folder is of this kind, judged by file names alone."""
+        """Whether a file or folder has this kind, judged by file names alone."""
         raise NotImplementedError  # Every kind of files has its own.
 
     def check(self) -> None:
@@ -132,10 +115,6 @@ class ModelSource:
     def language_model(self) -> "PretrainingModel":
         """Returns the encoder with its softmax and the words it predicts."""
         raise NoLanguageModel(f"{self.path}: holds an encoder but no language model")
-
-    def softmax(self) -> Softmax | None:
-        """Returns the softmax without the encoder; `None` without one."""
-        return None
 
     def describe(self) -> Config:
         """Returns what `inspect_model` tells, from the files and without weights.
@@ -168,29 +147,6 @@ def words_in(path: str) -> list[str] | None:
     from keras_elmo.text.vocabulary import Vocabulary
 
     return Vocabulary.load(path).words if os.path.exists(path) else None
-
-
-def open_softmax(words: str, weights: str) -> Softmax | None:
-    """Returns the softmax of two files; `None` if there is none.
-
-    Published weights may have a file of words beside them, and no softmax.
-    """
-    from keras_elmo.files.hdf5 import find_dataset, open_hdf5
-    from keras_elmo.text.vocabulary import Vocabulary
-
-    if not os.path.exists(words):
-        return None
-    with open_hdf5(weights) as file:
-        if "softmax" not in file:
-            return None
-    vocabulary = Vocabulary.load(words)
-
-    def read(name: str, row_shape: tuple[int, ...]) -> "np.ndarray":
-        shape = (len(vocabulary), *row_shape)
-        with open_hdf5(weights) as file:
-            return find_dataset(file, f"softmax/{name}", shape, words).read()
-
-    return Softmax(vocabulary, read)
 
 
 def tokenizer_of(
@@ -245,21 +201,8 @@ class LanguageModelInMemory(InMemory):
     def language_model(self) -> "PretrainingModel":
         return self._model
 
-    def softmax(self) -> Softmax:
-        import numpy as np
 
-        from keras_elmo.utils.large_variables import blocks_of
-
-        layer = self._model.head.softmax
-        weights = {"W": layer.kernel, "b": layer.bias}
-
-        def read(name: str, row_shape: tuple[int, ...]) -> "np.ndarray":
-            return np.concatenate(list(blocks_of(weights[name])))
-
-        return Softmax(self._model.vocabulary, read)
-
-
-def in_memory(model: Any, argument: str) -> ModelSource:
+def in_memory(model: object, argument: str) -> ModelSource:
     """Opens a model of Keras; raises `TypeError` if it is something else."""
     from keras_elmo.models.encoder import Encoder
     from keras_elmo.models.pretraining import PretrainingModel

@@ -13,7 +13,7 @@ from keras_elmo.utils.types import StrPath
 class TFCheckpoint:
     """The variables of a checkpoint, in the files `PREFIX.index` and `PREFIX.data-*`.
 
-    `shapes` are those of the variables by their names, without the `suffix` of all.
+    `shapes` has the shape of each variable by its name without the `suffix`.
     """
 
     def __init__(self, prefix: StrPath, suffix: str = "") -> None:

@@ -132,65 +132,55 @@ class BilmCheckpoint(ForeignModel):
     def convert(
         self, directory: StrPath, tokenizer: str | None, vocabulary: StrPath | None
     ) -> None:
-        import_checkpoint(self.path, vocabulary, directory, tokenizer)
+        """Writes a run that goes on where bilm-tf's ended.
 
-
-def import_checkpoint(
-    checkpoint: StrPath,
-    vocabulary: StrPath | None,
-    directory: StrPath,
-    tokenizer: str | None = None,
-) -> None:
-    """Writes a run that goes on where bilm-tf's ended.
-
-    `checkpoint` is the folder that bilm-tf trained in, with options.json, or the prefix
-    of one checkpoint's files there; `vocabulary` has the words of its softmax.
-    """
-    variables, config, options = open_checkpoint(checkpoint, vocabulary)
-    if vocabulary is None:
-        raise ValueError(
-            f"{called('vocabulary')} must be the file of the words that the softmax of "
-            f"{os.fspath(checkpoint)} predicts. {received(vocabulary=None)}"
-        )
-    prefix, described = variables.prefix, read_json_object(options)
-    num_rows, _ = variables.shape("softmax/W")
-    words, rows = read_vocabulary(vocabulary, num_rows, f"{prefix}: lm/softmax/W")
-    num_weights = config.num_weights + num_rows * (config.projection_units + 1)
-    check_size(num_weights, variables.files(), options)
-    num_sampled = int(_number(described, "n_negative_samples_batch", 8192, options))
-    rate = _number(described, "learning_rate", LEARNING_RATES["adagrad"], options)
-    for name, of_recipe in (("unroll_steps", 20), ("all_clip_norm_val", 10)):
-        if (value := _number(described, name, of_recipe, options)) != of_recipe:
-            warnings.warn(
-                f"{options}: {name} is {value:g}; a resumed run has {of_recipe}, as "
-                "published",
-                stacklevel=3,
+        `vocabulary` has the words of its softmax.
+        """
+        variables, config, options = open_checkpoint(self.path, vocabulary)
+        if vocabulary is None:
+            raise ValueError(
+                f"{called('vocabulary')} must be the file of the words that the "
+                f"softmax of {self.path} predicts. {received(vocabulary=None)}"
             )
-    step = read_step(variables)
+        prefix, described = variables.prefix, read_json_object(options)
+        num_rows, _ = variables.shape("softmax/W")
+        words, rows = read_vocabulary(vocabulary, num_rows, f"{prefix}: lm/softmax/W")
+        num_weights = config.num_weights + num_rows * (config.projection_units + 1)
+        check_size(num_weights, variables.files(), options)
+        num_sampled = int(_number(described, "n_negative_samples_batch", 8192, options))
+        rate = _number(described, "learning_rate", LEARNING_RATES["adagrad"], options)
+        for name, of_recipe in (("unroll_steps", 20), ("all_clip_norm_val", 10)):
+            if (value := _number(described, name, of_recipe, options)) != of_recipe:
+                warnings.warn(
+                    f"{options}: {name} is {value:g}; a resumed run has {of_recipe}, "
+                    "as published",
+                    stacklevel=3,
+                )
+        step = read_step(variables)
 
-    model = PretrainingModel(config, len(words), num_sampled)
-    model.vocabulary = words
-    optimizer = PublishedAdagrad(rate)
-    model.compile(optimizer, jit_compile=False)
-    optimizer.build(model.trainable_variables)
-    optimizer.iterations.assign(step)
-    _read_variables(variables, model, optimizer, rows, options)
-    manifest = {
-        # The first command that resumes the run adds the other arguments.
-        IMPORTED: os.path.basename(prefix),
-        "tokenizer": tokenizer or "whitespace",
-        "vocabulary_size": None,
-        "num_sampled": num_sampled,
-        "optimizer": "adagrad",
-        "learning_rate": rate,
-    }
-    state = RunState(step=step, positions=[(0, 0)], vocabulary=words.digest())
-    with replacing(directory) as temporary:
-        files = PretrainingDirectory(temporary)
-        files.write_manifest(config, manifest)
-        words.save(files.vocabulary)
-        files.write_weights(model)
-        Checkpoints(files.checkpoints).save(step, model, state.to_json())
+        model = PretrainingModel(config, len(words), num_sampled)
+        model.vocabulary = words
+        optimizer = PublishedAdagrad(rate)
+        model.compile(optimizer, jit_compile=False)
+        optimizer.build(model.trainable_variables)
+        optimizer.iterations.assign(step)
+        _read_variables(variables, model, optimizer, rows, options)
+        manifest = {
+            # The first command that resumes the run adds the other arguments.
+            IMPORTED: os.path.basename(prefix),
+            "tokenizer": tokenizer or "whitespace",
+            "vocabulary_size": None,
+            "num_sampled": num_sampled,
+            "optimizer": "adagrad",
+            "learning_rate": rate,
+        }
+        state = RunState(step=step, positions=[(0, 0)], vocabulary=words.digest())
+        with replacing(directory) as temporary:
+            files = PretrainingDirectory(temporary)
+            files.write_manifest(config, manifest)
+            words.save(files.vocabulary)
+            files.write_weights(model)
+            Checkpoints(files.checkpoints).save(step, model, state.to_json())
 
 
 def _number(
@@ -249,12 +239,12 @@ def _read_variables(
 ) -> None:
     """Assigns the weights, and the sums of squares that Adagrad keeps for each."""
     encoder = list(encoder_datasets(model.encoder))
-    variables.check_no_others(encoder, options)
+    variables.check_all_known(encoder, options)
     first = variables.find(variables.token_embedding, SUMS)
     has_sums = first in variables.shapes
     if not has_sums:
         warnings.warn(
-            f"{variables.prefix}: holds no sums of Adagrad; they begin anew",
+            f"{variables.prefix}: holds no sums of Adagrad; they start again",
             stacklevel=4,
         )
     num_rows = variables.shape("softmax/W")[0]

@@ -55,7 +55,7 @@ class BilmVariables(TFCheckpoint):
         """Returns the numbers of a dataset, which must have its shape."""
         return self.read(self.find(dataset.name, suffix), dataset.shape)
 
-    def check_no_others(self, datasets: Iterable[Dataset], described_by: str) -> None:
+    def check_all_known(self, datasets: Iterable[Dataset], described_by: str) -> None:
         """Raises `ValueError` if there are weights that no model has."""
         known = {self.find(dataset.name) for dataset in datasets}
         weights = tuple(self.scope + name for name in ENCODER_NAMES)

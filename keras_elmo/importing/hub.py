@@ -43,7 +43,7 @@ class HubModule(ForeignModel):
         check_size(config.num_weights, variables.files(), variables.prefix)
         encoder = Encoder(config, tokenizer="whitespace")
         datasets = list(encoder_datasets(encoder))
-        variables.check_no_others(datasets, "the number of its other variables")
+        variables.check_all_known(datasets, "the number of its other variables")
         for dataset in datasets:
             if variables.shape(dataset.name) == tuple(dataset.weight.shape):
                 # With the row of id 0, the mask.

@@ -46,9 +46,9 @@ def inspect_model(model: StrPath) -> Config:
     ```python
     encoder = keras_elmo.build_encoder(keras_elmo.ElmoConfig.preset("tiny"))
     keras_elmo.export_saved_model(encoder, "my-elmo", tokenizer="whitespace")
-    found = keras_elmo.inspect_model("my-elmo")
-    print(found["kind"], found["mix"]["weights"])  # an exported model, a third each
-    assert found["parameters"] == {"encoder": encoder.count_params(), "softmax": 0}
+    about = keras_elmo.inspect_model("my-elmo")
+    print(about["kind"], about["mix"]["weights"])  # an exported model, a third each
+    assert about["parameters"] == {"encoder": encoder.count_params(), "softmax": 0}
     ```
     """
     check_path(model=model)

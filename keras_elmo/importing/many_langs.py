@@ -4,7 +4,6 @@ import os
 import re
 import reprlib
 from functools import partial
-from itertools import count
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from keras_elmo.layers.bilm import ProjectedLSTM
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.files import read_json_object, read_key
+from keras_elmo.utils.reading import reading
 from keras_elmo.utils.types import Config
 
 _WORDS = "word_emb_layer.embedding.weight"
@@ -120,8 +120,8 @@ def _config(path: str, sizes: Config, where: str, embedder: TorchState) -> ElmoC
     dims = {name: read("token_embedder", name) for name in ("word_dim", "char_dim")}
     if sizes is _STOCK_SIZES:
         # Both files say the same, though one of them is named for words alone.
-        given = {"word_dim": _WORDS, "char_dim": _CHARACTERS}
-        dims = {name: dims[name] * (given[name] in embedder) for name in dims}
+        tensors = {"word_dim": _WORDS, "char_dim": _CHARACTERS}
+        dims = {name: dims[name] * (tensors[name] in embedder) for name in dims}
     for name, dim in dims.items():
         if type(dim) is not int or not 0 <= dim < 1 << 20:
             raise ValueError(
@@ -147,26 +147,21 @@ def _config(path: str, sizes: Config, where: str, embedder: TorchState) -> ElmoC
         message = str(error).replace("`words`", os.path.join(path, "word.dic"))
         message = message.replace("`characters`", os.path.join(path, "char.dic"))
         raise ValueError(f"{where}: {message}") from error
-    values = {
-        "filters": read("token_embedder", "filters") if char_dim else (),
-        "num_highway_layers": read("token_embedder", "n_highway") if char_dim else 0,
-        "char_embedding_units": char_dim or 1,
-        "activation": read("token_embedder", "activation") if char_dim else "relu",
-        "units": read("encoder", "dim"),
-        "projection_units": read("encoder", "projection_dim"),
-        "num_layers": read("encoder", "n_layers"),
-        "cell_clip": read("encoder", "cell_clip") or None,
-        "projection_clip": read("encoder", "proj_clip") or None,
-        "dropout": read("dropout"),
-    }
-    try:
+    with reading(where, "has sizes that no model has"):
         return ElmoConfig(
-            **values,
+            filters=read("token_embedder", "filters") if char_dim else (),
+            num_highway_layers=read("token_embedder", "n_highway") if char_dim else 0,
+            char_embedding_units=char_dim or 1,
+            activation=read("token_embedder", "activation") if char_dim else "relu",
+            units=read("encoder", "dim"),
+            projection_units=read("encoder", "projection_dim"),
+            num_layers=read("encoder", "n_layers"),
+            cell_clip=read("encoder", "cell_clip") or None,
+            projection_clip=read("encoder", "proj_clip") or None,
+            dropout=read("dropout"),
             word_embedding_units=word_dim,
             token_vocabulary=vocabulary,
         )
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
 
 
 def _read_entries(path: str, num_rows: int) -> list[str]:
@@ -176,23 +171,23 @@ def _read_entries(path: str, num_rows: int) -> list[str]:
     if not os.path.isfile(path):
         raise ValueError(f"{path}: no such file")
     with open(path, "rb") as file:
-        for number in count(1):
-            line = file.readline(_MOST_BYTES + 1)
-            if not line:
-                break
-            entry, row = _read_entry(line, f"{path}, line {number:,}")
+        lines = iter(partial(file.readline, _MOST_BYTES + 1), b"")
+        for number, line in enumerate(lines, 1):
+            where = f"{path}, line {number:,}"
+            entry, row = _read_entry(line, where)
             if row >= num_rows:
-                problem = f"the id {row:,} must be below {num_rows:,}, the rows of "
-                problem += "the embedding"
-            elif row in entries:
-                problem = f"the id {row:,} comes twice"
-            elif entry in known:
-                problem = f"the entry {reprlib.repr(entry)} comes twice"
-            else:
-                entries[row] = entry
-                known.add(entry)
-                continue
-            raise ValueError(f"{path}, line {number:,}: {problem}")
+                raise ValueError(
+                    f"{where}: the id {row:,} must be below {num_rows:,}, the rows of "
+                    "the embedding"
+                )
+            if row in entries:
+                raise ValueError(f"{where}: the id {row:,} comes twice")
+            if entry in known:
+                raise ValueError(
+                    f"{where}: the entry {reprlib.repr(entry)} comes twice"
+                )
+            entries[row] = entry
+            known.add(entry)
     if len(entries) < num_rows:
         raise ValueError(
             f"{path}: has {len(entries):,} entries, but the embedding {num_rows:,} rows"

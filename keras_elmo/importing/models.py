@@ -43,7 +43,7 @@ def import_model(
     Args:
         source: the folder; of a checkpoint also the prefix of its files.
         directory: to write; it must not exist, or be empty.
-        kind: one of these names; found out if `None`.
+        kind: one of these names; detected if `None`.
         vocabulary: with a checkpoint: the file of the words that its softmax predicts,
             one per line. bilm-tf keeps it elsewhere than in the folder. With published
             weights: the words that the rows of `embedding` are of, in a model of word

@@ -33,7 +33,15 @@ class EncodedTokens(NamedTuple):
 
     def mixed(self, graph: OnnxGraph, mix: ScalarMix, units: int) -> str:
         """Returns the mix of the layers, whose last axis has `units` elements."""
-        return _add_scalar_mix(graph, mix, self.layers, self.mask, units)
+        layers = self.layers
+        if mix.layer_norm:
+            layers = [_normalize(graph, layer, self.mask, units) for layer in layers]
+        weights = array_of(mix.gamma * ops.softmax(mix.scalars))
+        parts = [
+            graph.add("Mul", layer, graph.constant(weight))
+            for layer, weight in zip(layers, weights, strict=True)
+        ]
+        return graph.add("Sum", *parts)
 
     def lengths(self, graph: OnnxGraph) -> str:
         """Returns the `(batch,)` int32 numbers of tokens."""
@@ -54,35 +62,19 @@ def add_encoder(graph: OnnxGraph, encoder: Encoder, char_ids: str) -> EncodedTok
     is_token = graph.slice(valid, 2, TO_THE_END, axis=1)
     mask = graph.add("Unsqueeze", graph.cast(is_token, "float32"), graph.integers(2))
     rows = PackedRows(graph, valid)
+    # Each unique word of a batch is embedded once.
     num_ids = encoder.config.ids_per_token
-    x = _add_token_embedding(
-        graph, encoder.token_embedding, char_ids, num_ids, rows.positions
-    )
-    packed = add_bilm(graph, encoder.get_layer("bilm"), rows, x)
-    return EncodedTokens(rows.unpack(graph, packed, is_token), is_token, mask)
-
-
-def _add_token_embedding(
-    graph: OnnxGraph,
-    layer: TokenEmbedding,
-    char_ids: str,
-    num_ids: int,
-    positions: str,
-) -> str:
-    """Embeds each unique word of a batch once, `(tokens, projection_units)`.
-
-    `positions` are `(tokens,)` int64, which ones to embed: 0 is a masked one, the first
-    row of `char_ids` begins with 1.
-    """
     words = graph.add("Reshape", char_ids, graph.integers(-1, num_ids))
     # A masked word comes first, so that a batch without words has one to embed.
-    masked = graph.constant(np.zeros((1, num_ids)), "int32")
-    words = graph.add("Concat", masked, words, axis=0)
+    no_word = graph.constant(np.zeros((1, num_ids)), "int32")
+    words = graph.add("Concat", no_word, words, axis=0)
     # ONNX Runtime finds unique rows of 64-bit numbers only.
     words = graph.cast(words, "int64")
     words, _, indices, _ = graph.add_several(4, "Unique", words, axis=0, sorted=0)
-    embeddings = embed_words(layer, graph, words, num_ids)
-    return graph.add("Gather", embeddings, graph.add("Gather", indices, positions))
+    embeddings = embed_words(encoder.token_embedding, graph, words, num_ids)
+    x = graph.add("Gather", embeddings, graph.add("Gather", indices, rows.positions))
+    packed = add_bilm(graph, encoder.get_layer("bilm"), rows, x)
+    return EncodedTokens(rows.unpack(graph, packed, is_token), is_token, mask)
 
 
 @singledispatch
@@ -163,23 +155,6 @@ def _add_highway(graph: OnnxGraph, layer: Highway, x: str) -> str:
     # carry * y + (1 - carry) * x
     change = graph.add("Sub", graph.add("Relu", y), x)
     return graph.add("Add", x, graph.add("Mul", graph.add("Sigmoid", carry), change))
-
-
-def _add_scalar_mix(
-    graph: OnnxGraph, mix: ScalarMix, layers: list[str], mask: str, units: int
-) -> str:
-    """Mixes `(batch, tokens, units)` layers that are 0 where `mask` is 0.
-
-    The mask is `(batch, tokens, 1)` float32.
-    """
-    if mix.layer_norm:
-        layers = [_normalize(graph, layer, mask, units) for layer in layers]
-    weights = array_of(mix.gamma * ops.softmax(mix.scalars))
-    parts = [
-        graph.add("Mul", layer, graph.constant(weight))
-        for layer, weight in zip(layers, weights, strict=True)
-    ]
-    return graph.add("Sum", *parts)
 
 
 def _normalize(graph: OnnxGraph, layer: str, mask: str, units: int) -> str:

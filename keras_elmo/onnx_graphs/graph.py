@@ -38,8 +38,8 @@ class OnnxGraph:
     """A graph, or the body of a loop. Tensors are known by their names.
 
     Args:
-        name: of the graph. The names of its tensors begin with it, because those in the
-            body of a loop must differ from those of the graph around it.
+        name: prefix of the names of tensors, which must differ between the body of a
+            loop and the graph around it.
         outer: the graph around the body of a loop.
         int8: whether matrices are stored in 8 bits, and multiplied so.
     """

@@ -23,7 +23,7 @@ def add_bilstm(
         for name in ("kernel", "recurrent_kernel")
     ]
     biases = [_gates(array_of(cell.bias)[None], units)[:, 0] for cell in cells]
-    # The second half is of the recurrent product; Keras has one bias.
+    # The second half is the bias of the recurrent product; Keras has one bias.
     biases = [np.concatenate([bias, np.zeros_like(bias)]) for bias in biases]
     # One masked token more, so that there is a step.
     x = graph.add("Pad", x, graph.integers(0, 0, 0, 0, 1, 0))
@@ -72,17 +72,14 @@ def add_pooling(graph: OnnxGraph, x: str, kept: str, pools: list[str]) -> str:
 
     `kept` is `(batch, tokens, 1)` booleans, one at least in each row.
     """
-    one = graph.integers(1)
-
-    def mean() -> str:
-        total = graph.add("Where", kept, x, graph.constant(0.0))
-        total = graph.add("ReduceSum", total, one, keepdims=0)
-        count = graph.cast(kept, "float32")
-        return graph.add("Div", total, graph.add("ReduceSum", count, one, keepdims=0))
-
-    def greatest() -> str:
-        values = graph.add("Where", kept, x, graph.constant(_LEAST))
-        return graph.add("ReduceMax", values, axes=[1], keepdims=0)
-
-    results = [{"mean": mean, "max": greatest}[name]() for name in pools]
-    return graph.add("Concat", *results, axis=-1) if len(results) > 1 else results[0]
+    one, vectors = graph.integers(1), []
+    for name in pools:
+        filling = graph.constant(0.0 if name == "mean" else _LEAST)
+        values = graph.add("Where", kept, x, filling)
+        if name == "mean":
+            count = graph.add("ReduceSum", graph.cast(kept, "float32"), one, keepdims=0)
+            total = graph.add("ReduceSum", values, one, keepdims=0)
+            vectors.append(graph.add("Div", total, count))
+        else:
+            vectors.append(graph.add("ReduceMax", values, axes=[1], keepdims=0))
+    return graph.add("Concat", *vectors, axis=-1)

@@ -44,7 +44,7 @@ class PackedRows:
         # === Positions ===
         step, rank = graph.add_several(2, "Split", graph.add("NonZero", live), axis=0)
         step, rank = (graph.add("Squeeze", x, zero) for x in (step, rank))
-        # Of each row its first position, less one for the row of position 0.
+        # The first position of each row; one less, because position 0 has a row.
         before = graph.add("Sub", graph.add("Gather", order, rank), one)
         first = graph.add("Add", graph.add("Mul", before, width), one)
         # The row of position 0 has that one alone.
@@ -52,11 +52,11 @@ class PackedRows:
         last = graph.add("Sub", graph.add("Gather", lengths, rank), one)
         mirrored = graph.add("Sub", last, step)
         start = graph.add("Gather", self._starts, mirrored)
-        # Where the position is if rows begin with their last; its own inverse.
+        # Where the position is if rows are read backwards; its own inverse.
         self.mirrored = graph.add("Add", start, rank)
 
     def _add_segments(self, graph: OnnxGraph, sizes: str) -> tuple[str, ...]:
-        """Returns the steps and the positions that segments begin with, and sizes."""
+        """Returns the first position of each segment, and how many rows it has."""
         limit = graph.constant(_MAX_POSITIONS, "int64")
         block = graph.add("Div", graph.slice(self._starts, 0, -1, axis=0), limit)
         # A step that differs from the one before begins a segment.
@@ -83,7 +83,7 @@ class PackedRows:
     ) -> list[str]:
         """Runs both directions of a layer from a fresh state.
 
-        Of each direction `x` is `(positions, features)`, packed, as the results are.
+        `x` is packed, `(positions, features)`, for each direction; so are the results.
         """
         starts, sizes = self._segments
         body = OnnxGraph(f"{name}_segment", graph)

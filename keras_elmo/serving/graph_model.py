@@ -7,7 +7,6 @@ import numpy as np
 
 from keras_elmo.files.exported_tasks import open_graph_file
 from keras_elmo.files.onnx_session import Batch, GraphSession, Shapes
-from keras_elmo.files.task_description import task_of
 from keras_elmo.serving.signatures import (
     DEFAULT,
     LENGTHS,
@@ -45,8 +44,7 @@ class _Signature(ServedSignature):
     def __init__(
         self, session: GraphSession, tokenizer: PlainTokenizer | None = None
     ) -> None:
-        task = task_of(session.about)
-        self._prefixes = task.prefixes if task else ("",)
+        self._prefixes = session.task.prefixes if session.task else ("",)
         arguments = {"strings": Argument(_STRING, 1)}
         if tokenizer is None:
             lengths = Argument(np.dtype("int32"), 1)

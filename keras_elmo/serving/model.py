@@ -11,10 +11,7 @@ import tensorflow as tf
 from google.protobuf.json_format import MessageToDict
 from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
-from keras_elmo.files.saved_model_format import (
-    read_description,
-    register_signature_operations,
-)
+from keras_elmo.files.exported_sources import ExportedModel
 from keras_elmo.serving.signatures import (
     DEFAULT,
     LENGTHS,
@@ -23,6 +20,7 @@ from keras_elmo.serving.signatures import (
     ServedModel,
     ServedSignature,
 )
+from keras_elmo.text.tokenizer import register_operations
 from keras_elmo.utils.reading import reading
 
 ConcreteFunction: TypeAlias = tf.types.experimental.ConcreteFunction
@@ -105,13 +103,13 @@ class Model(ServedModel):
 
     def __init__(self, path: str | os.PathLike[str], version: int) -> None:
         super().__init__(version)
-        about = read_description(path)
-        register_signature_operations(path)
+        about = ExportedModel(path).description
+        register_operations(about.stored.get("signature_tokenizer"))
         with reading(path, "cannot be loaded"):
             self.signature_defs = _signature_defs(path)
             self.loaded = tf.saved_model.load(os.fspath(path))
             # Layer normalisation depends on the whole batch.
-            batchable = not about["layer_norm"]
+            batchable = not about.layer_norm
             signatures = {
                 name: Signature(function, self.loaded, batchable)
                 for name, function in self.loaded.signatures.items()

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from keras_elmo.files.task_description import PREFIXES
+from keras_elmo.files.description import PREFIXES
 from keras_elmo.serving.limits import invalid
 from keras_elmo.text.splitting import FirstText
 

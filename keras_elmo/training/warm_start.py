@@ -14,11 +14,12 @@ from keras_elmo.files.checkpoint import Checkpoints
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.run_directory import PretrainingDirectory
 from keras_elmo.files.sources import Source
+from keras_elmo.files.validation import NoLanguageModel
 from keras_elmo.models.pretraining import PretrainingModel
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.training_options import TrainingOptions
 from keras_elmo.utils.checks import called
-from keras_elmo.utils.large_variables import blocks_of
+from keras_elmo.utils.large_variables import blocks_of, looked_up_rows
 
 
 def starting_point(
@@ -59,13 +60,17 @@ class WarmStart:
                 "has chosen; export a checkpoint with its language model, and begin "
                 "from that"
             )
-        self._encoder = opened.keras_encoder()
+        self._model: PretrainingModel | None = None
+        self.vocabulary: Vocabulary | None = None
+        try:
+            self._model = opened.language_model()
+        except (NoLanguageModel, TypeError):
+            self._encoder = opened.keras_encoder()
+        else:
+            self._encoder = self._model.encoder
+            self.vocabulary = self._model.vocabulary
         self.config: ElmoConfig = self._encoder.config
         self.tokenizer: str | None = self._encoder.tokenizer
-        self._softmax = opened.softmax()
-        self.vocabulary: Vocabulary | None = None
-        if self._softmax is not None:
-            self.vocabulary = self._softmax.vocabulary
 
     def checked(self, config: ElmoConfig | None) -> ElmoConfig:
         """Returns the sizes to train with; raises ValueError if they cannot be."""
@@ -95,22 +100,23 @@ class WarmStart:
         pairs = zip(model.encoder.weights, self._encoder.weights, strict=True)
         for weight, source in pairs:
             weight.assign(_widened(weight, ops.convert_to_numpy(source)))
+        known = 0
+        if self._model is not None and self.vocabulary and model.vocabulary:
+            row_of = {word: row for row, word in enumerate(self.vocabulary.words)}
+            words = enumerate(model.vocabulary.words)
+            rows = [(row, row_of[word]) for row, word in words if word in row_of]
+            to_rows, from_rows = map(list, zip(*rows, strict=True))
+            new, old = model.head.softmax, self._model.head.softmax
+            for weight, source in ((new.kernel, old.kernel), (new.bias, old.bias)):
+                array = np.concatenate(list(blocks_of(weight)))
+                array[to_rows] = ops.convert_to_numpy(looked_up_rows(source, from_rows))
+                weight.assign(array)
+            known = len(rows)
+            del old
         # Keras models are in reference cycles: without this, it stays in memory.
-        del self._encoder, pairs, weight, source
+        del self._encoder, self._model, pairs, weight, source
         gc.collect()
-        if self._softmax is None or not self.vocabulary or not model.vocabulary:
-            return 0
-        row_of = {word: row for row, word in enumerate(self.vocabulary.words)}
-        known = [(row, row_of.get(w)) for row, w in enumerate(model.vocabulary.words)]
-        rows, sources = zip(*((r, s) for r, s in known if s is not None), strict=True)
-        softmax = model.head.softmax
-        for name, weight in (("W", softmax.kernel), ("b", softmax.bias)):
-            array = np.concatenate(list(blocks_of(weight)))
-            # HDF5 picks single rows far more slowly than it reads all of them.
-            stored = self._softmax.read(name, tuple(weight.shape[1:]))
-            array[list(rows)] = stored[list(sources)]
-            weight.assign(array)
-        return len(rows)
+        return known
 
 
 def _widened(weight: keras.Variable, source: np.ndarray) -> np.ndarray:

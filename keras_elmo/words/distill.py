@@ -49,7 +49,7 @@ def distill(
     The file has word2vec's text format, the most frequent word first: `StaticEmbedding`
     reads it, and so do gensim (`KeyedVectors.load_word2vec_format`) and spaCy
     (`spacy init vectors`). The text is read twice, first to count its words. The sum of
-    each word is in memory, 8 bytes a number.
+    each word is in memory, 8 bytes per number.
 
     Args:
         model: an `Encoder`, or a name or path or another model as of `load`.
@@ -62,7 +62,7 @@ def distill(
         progress: whether to show words/s on stderr.
         senses: whether a word whose occurrences form groups also has a vector for each
             group, named `word#1` (the largest), `word#2` and so on. The vectors of all
-            occurrences stand in a temporary file meanwhile, 4 bytes a number.
+            occurrences stand in a temporary file meanwhile, 4 bytes per number.
         tokenizer: how the text is split, a kind of `Tokenizer`; the model's if `None`.
 
     Returns:

@@ -45,9 +45,7 @@ def nearest(
             `None`.
 
     Returns:
-        A list of `Occurrence(cosine, sentence, position)`, the closest first. One at
-        the same position of the same sentence as another, or as `word` itself, is left
-        out.
+        A list of `Occurrence(cosine, sentence, position)`, as `Index.query`.
 
     Raises:
         TypeError: a sentence of `corpus` is not a list of tokens, or `model` is no

@@ -117,7 +117,7 @@ def test_tokenizer(encoder, monkeypatch):
 
 
 def test_pooling(encoder, wanted):
-    """One vector a sentence, of each layer or of their mix."""
+    """One vector per sentence, for each layer or for their mix."""
     elmo = ElmoEmbedding(encoder)
     elmo.mixes[0].scalars.assign([0.5, -1.0, 2.0])
     elmo.mixes[0].gamma.assign(1.5)

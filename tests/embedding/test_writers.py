@@ -143,6 +143,6 @@ for lines in map(int, sys.argv[1:]):
     print(Path("/proc/self/status").read_text().split("VmHWM:")[1].split()[0])
 """
     )
-    printed = run_python("peak.py", 10_000, 50_000, cwd=tmp_path)
+    printed = run_python("peak.py", 5_000, 25_000, cwd=tmp_path)
     few, many = (1024 * int(number) for number in printed.split()[-2:])
-    assert many - few < 300 * 40_000
+    assert many - few < 300 * 20_000

@@ -322,7 +322,7 @@ def test_mix_files(tmp_path):
     with pytest.raises(ValueError, match="other.keras: must contain an ElmoEmbedding"):
         read_mix_file(str(path))
     path.write_text("epoch,layer_0")
-    with pytest.raises(ValueError, match="other.keras: is no .keras file"):
+    with pytest.raises(ValueError, match="other.keras: cannot be loaded: File is not"):
         read_mix_file(str(path))
     with zipfile.ZipFile(path, "w") as file:
         file.writestr("a.txt", "a")

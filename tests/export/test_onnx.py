@@ -14,7 +14,6 @@ import pytest
 from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.export.onnx import export_onnx
-from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.onnx_graphs import graph as onnx_graph
 from keras_elmo.onnx_graphs import recurrence_graph as onnx_recurrence
@@ -27,6 +26,7 @@ from tests.helpers.exports import (
     TOKENS,
     assert_equal,
     embedding,
+    export_weights,
     in_memory,
 )
 from tests.helpers.fresh_process import run
@@ -74,9 +74,9 @@ def assert_layers(outputs, sentences, encoder):
         layers, _ = numpy_reference.encode(tokens, options, weights)
         layers = [layers[0][:, :half], *layers[1:]]
         for name, layer in zip(names, layers, strict=True):
-            found, padding = np.split(outputs[name][row], [len(tokens)])
+            actual, padding = np.split(outputs[name][row], [len(tokens)])
             np.testing.assert_allclose(
-                found, layer[1:-1], atol=TOLERANCE, rtol=0, err_msg=f"{name}, {tokens}"
+                actual, layer[1:-1], atol=TOLERANCE, rtol=0, err_msg=f"{name}, {tokens}"
             )
             assert not padding.any(), name
     assert outputs["sequence_len"].tolist() == [len(tokens) for tokens in sentences]
@@ -93,11 +93,11 @@ def test_inputs_and_outputs(exported):
     (taken,) = exported.session.get_inputs()
     assert (taken.name, taken.type) == ("char_ids", "tensor(int32)")
     assert taken.shape == ["batch", "positions", 50]
-    found = {
+    actual = {
         output.name: (output.type, output.shape)
         for output in exported.session.get_outputs()
     }
-    assert found == {
+    assert actual == {
         **{
             name: ("tensor(float)", ["batch", "tokens", size])
             for name, size in SIZES.items()
@@ -185,7 +185,7 @@ def test_bfloat16_encoder(encoder, exported, tmp_path):
 def test_export_of_saved_model(tmp_path):
     layer = embedding()
     layer.encoder.tokenizer = "whitespace"
-    export_saved_model(layer, tmp_path / "saved_model", None)
+    export_weights(layer, tmp_path / "saved_model")
     session = Session(str(tmp_path / "saved_model"), tmp_path / "model.onnx")
     assert_equal(session(char_ids(TOKENS)), in_memory(layer), TOLERANCE)
     metadata = session.session.get_modelmeta()
@@ -243,8 +243,8 @@ options = onnxruntime.SessionOptions()
 options.intra_op_num_threads = 1
 for name in sys.argv[1:]:
     session = onnxruntime.InferenceSession(name + ".onnx", options)
-    (given,) = session.get_inputs()
-    outputs = session.run(None, {given.name: np.load(name + ".npy")})
+    (ids,) = session.get_inputs()
+    outputs = session.run(None, {ids.name: np.load(name + ".npy")})
     np.savez(name, *outputs)
 """
 
@@ -280,10 +280,10 @@ def test_int8_without_vnni(encoder, exported, tmp_path, monkeypatch):
     export_onnx(encoder, tmp_path / "encoder.onnx", quantize="int8")
     ids = char_ids(TOKENS)
     files = {"product": rows, "all 8 bits": rows, "encoder": ids}
-    found = run_on_haswell(files, tmp_path)
-    np.testing.assert_allclose(found["product"][0], 64, rtol=1e-5)
-    assert found["all 8 bits"][0].max() < 40
-    for output, wanted in zip(found["encoder"], exported(ids).values(), strict=True):
+    actual = run_on_haswell(files, tmp_path)
+    np.testing.assert_allclose(actual["product"][0], 64, rtol=1e-5)
+    assert actual["all 8 bits"][0].max() < 40
+    for output, wanted in zip(actual["encoder"], exported(ids).values(), strict=True):
         assert np.abs(output - wanted).max() <= 0.05 * np.abs(wanted).max()
 
 

@@ -53,9 +53,9 @@ def test_round_trip(tmp_path):
     disturb(model)
     save_checkpoint(tmp_path / "checkpoint.npz", model, PROGRESS)
     assert restore_checkpoint(tmp_path / "checkpoint.npz", other) == PROGRESS
-    for found, wanted in zip(state(other), state(model), strict=True):
-        np.testing.assert_array_equal(numpy_of(found), numpy_of(wanted))
-        assert found.dtype == wanted.dtype
+    for restored, wanted in zip(state(other), state(model), strict=True):
+        np.testing.assert_array_equal(numpy_of(restored), numpy_of(wanted))
+        assert restored.dtype == wanted.dtype
     # Seeds among it: one of the candidates, one of each dropout.
     assert sum("seed" in variable.path for variable in model.variables) >= 3
     assert [path.name for path in tmp_path.iterdir()] == ["checkpoint.npz"]
@@ -79,8 +79,8 @@ def test_integers_of_another_backend(tmp_path):
                 value = written.getvalue()
             file.writestr(name, value)
     assert restore_checkpoint(path, other) == PROGRESS
-    for found, wanted in zip(state(other), state(model), strict=True):
-        np.testing.assert_array_equal(numpy_of(found), numpy_of(wanted))
+    for restored, wanted in zip(state(other), state(model), strict=True):
+        np.testing.assert_array_equal(numpy_of(restored), numpy_of(wanted))
 
 
 def test_other_model(tmp_path):
@@ -122,8 +122,8 @@ def test_flipped_bit(place, bit, written):
             assert restore_checkpoint(path, model) == PROGRESS
         except DamagedCheckpoint:
             return
-    for found, array in zip(numpy_of(state(model)), wanted, strict=True):
-        np.testing.assert_array_equal(found, array)
+    for restored, array in zip(numpy_of(state(model)), wanted, strict=True):
+        np.testing.assert_array_equal(restored, array)
 
 
 def test_full_disk_keeps_old_file(written, tmp_path):
@@ -141,8 +141,8 @@ def test_full_disk_keeps_old_file(written, tmp_path):
 
 
 @pytest.fixture
-def small_files(monkeypatch):
-    """Files that hold their progress alone; "damaged" ones cannot be read."""
+def saved(monkeypatch, tmp_path):
+    """Saves files that hold their progress alone; "damaged" ones cannot be read."""
 
     def save(path, model, progress):
         if progress == "no space":
@@ -158,75 +158,68 @@ def small_files(monkeypatch):
         check(progress)
         return progress
 
+    def saved(*steps, keep=3):
+        checkpoints = Checkpoints(str(tmp_path), keep)
+        for step in steps:
+            checkpoints.save(step, None, f"of step {step}")
+        return checkpoints
+
     monkeypatch.setattr(checkpoint, "save_checkpoint", save)
     monkeypatch.setattr(checkpoint, "restore_checkpoint", restore)
+    return saved
 
 
 def ignore(anything):
     pass
 
 
-def saved(folder, *steps, keep=3):
-    found = Checkpoints(str(folder), keep)
-    for step in steps:
-        found.save(step, None, f"of step {step}")
-    return found
+def test_last_ones_are_kept(saved):
+    assert saved(5, 10, 15, 20, 100_000_000).steps() == [15, 20, 100_000_000]
+    assert saved(100_000_001, keep=1).steps() == [100_000_001]
 
 
-@pytest.mark.usefixtures("small_files")
-def test_last_ones_are_kept(tmp_path):
-    assert saved(tmp_path, 5, 10, 15, 20, 100_000_000).steps() == [15, 20, 100_000_000]
-    assert saved(tmp_path, 100_000_001, keep=1).steps() == [100_000_001]
-
-
-@pytest.mark.usefixtures("small_files")
-def test_last_one_is_restored(tmp_path):
+def test_last_one_is_restored(saved, tmp_path):
     told = []
-    assert saved(tmp_path, 5, 10).restore(None, told.append, ignore) == "of step 10"
+    assert saved(5, 10).restore(None, told.append, ignore) == "of step 10"
     assert told == []
     nothing = Checkpoints(str(tmp_path / "none"))
     assert nothing.restore(None, told.append, ignore) is None
 
 
-@pytest.mark.usefixtures("small_files")
-def test_damaged_one_is_skipped(tmp_path):
+def test_damaged_one_is_skipped(saved):
     told = []
-    found = saved(tmp_path, 5, 10)
-    found.save(15, None, "damaged")
-    assert found.restore(None, told.append, ignore) == "of step 10"
+    checkpoints = saved(5, 10)
+    checkpoints.save(15, None, "damaged")
+    assert checkpoints.restore(None, told.append, ignore) == "of step 10"
     assert len(told) == 1 and "step-00000015.npz" in told[0]
 
 
-@pytest.mark.usefixtures("small_files")
-def test_all_damaged(tmp_path):
+def test_all_damaged(saved, tmp_path):
     """Without a whole one nothing begins anew."""
-    found = saved(tmp_path)
-    found.save(15, None, "damaged")
+    checkpoints = saved()
+    checkpoints.save(15, None, "damaged")
     with pytest.raises(ValueError, match=f"{tmp_path}: none of its checkpoints is"):
-        found.restore(None, ignore, ignore)
+        checkpoints.restore(None, ignore, ignore)
 
 
-@pytest.mark.usefixtures("small_files")
-def test_later_steps_are_removed(tmp_path):
+def test_later_steps_are_removed(saved):
     """The run went on from step 10, because 15 was damaged, and writes step 12."""
-    found = saved(tmp_path, 5, 10, 15)
-    found.save(12, None, "of step 12")
-    assert found.steps() == [5, 10, 12]
+    checkpoints = saved(5, 10, 15)
+    checkpoints.save(12, None, "of step 12")
+    assert checkpoints.steps() == [5, 10, 12]
 
 
-@pytest.mark.usefixtures("small_files")
-def test_full_disk_keeps_others(tmp_path):
+def test_full_disk_keeps_others(saved):
     """What cannot be written costs none of the others."""
-    found = saved(tmp_path, 5, 10, 15)
+    checkpoints = saved(5, 10, 15)
     with pytest.raises(
         OSError,
         match=r"step-00000020\.npz: cannot be written: No space .*step-00000015\.npz",
     ):
-        found.save(20, None, "no space")
-    assert found.steps() == [5, 10, 15]
+        checkpoints.save(20, None, "no space")
+    assert checkpoints.steps() == [5, 10, 15]
 
 
-@pytest.mark.usefixtures("small_files")
 def test_full_disk_message(tmp_path, monkeypatch):
     def save(path, model, progress):
         write_json(path, list(range(1000)))
@@ -239,9 +232,8 @@ def test_full_disk_message(tmp_path, monkeypatch):
     assert str(caught.value) == said
 
 
-@pytest.mark.usefixtures("small_files")
-def test_other_files_are_ignored(tmp_path):
+def test_other_files_are_ignored(saved, tmp_path):
     (tmp_path / "notes.txt").write_text("mine", encoding="utf-8")
     (tmp_path / ".step-00000007.npz.1.part").write_text("half", encoding="utf-8")
-    assert saved(tmp_path, 1, 2, 3, 4).steps() == [2, 3, 4]
+    assert saved(1, 2, 3, 4).steps() == [2, 3, 4]
     assert (tmp_path / "notes.txt").exists()

@@ -30,24 +30,12 @@ def with_task(file, path, **changes):
     return changed(file, path, keras_elmo=json.dumps(about))
 
 
-@pytest.mark.parametrize("file", ["tagger.onnx", "classifier.onnx"])
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"kind": "parser"},
-        {"names": "O"},
-        {"names": []},
-        {"names": ["O", 1]},
-        {"multi_label": 1},
-        {"pairs": True},
-        {"more": 1},
-    ],
-    ids=str,
-)
-def test_damaged_task(file, changes, files, tmp_path):
-    path = with_task(files / file, tmp_path / "bad.onnx", **changes)
-    with pytest.raises(ValueError, match=r"bad\.onnx: (must be a|its descr)"):
-        keras_elmo.load(path)
+def test_pairs(files, tmp_path):
+    """A pair of texts has inputs for each."""
+    for file in ("tagger.onnx", "classifier.onnx"):
+        path = with_task(files / file, tmp_path / "bad.onnx", pairs=True)
+        with pytest.raises(ValueError, match=r"bad\.onnx: .* be char_ids, .*second_"):
+            keras_elmo.load(path)
 
 
 def test_another_task(files, tmp_path):
@@ -94,7 +82,7 @@ def test_tags_without_a_name(files, monkeypatch):
     """As of a graph that anybody may have made."""
     tagger = keras_elmo.load(files / "tagger.onnx")
     for wrong in (len(tagger.tags), -2):
-        found = {"tags": np.array([[wrong]], "int32")}
-        monkeypatch.setattr(GraphSession, "run", lambda *_, found=found: found)
+        actual = {"tags": np.array([[wrong]], "int32")}
+        monkeypatch.setattr(GraphSession, "run", lambda *_, actual=actual: actual)
         with pytest.raises(ValueError, match=r"tagger\.onnx: .* tags without a name"):
             tagger.predict([["Ada"]])

@@ -12,6 +12,7 @@ from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.files import finding, loading
 from keras_elmo.files.loading import load
 from tests.files.test_run_directory import assert_same_weights, directory, model
+from tests.helpers.exports import export_weights
 from tests.helpers.fresh_process import ROOT
 from tests.helpers.hub import Hub
 
@@ -41,12 +42,12 @@ def caches(monkeypatch, tmp_path):
 
 def test_shipped_models_are_listed(monkeypatch, tmp_path):
     """Names, languages, sizes and licences; `load` takes the names."""
-    found = {each.name: each for each in keras_elmo.list_models()}
-    assert list(found) == ["elmo-en", "elmo-ko"]
+    listed = {model.name: model for model in keras_elmo.list_models()}
+    assert list(listed) == ["elmo-en", "elmo-ko"]
     for name, language in (("elmo-en", "en"), ("elmo-ko", "ko")):
-        assert found[name].language == language
-        assert found[name].license == "cc-by-sa-3.0"
-        assert 10e6 < found[name].num_bytes < 60e6
+        assert listed[name].language == language
+        assert listed[name].license == "cc-by-sa-3.0"
+        assert 10e6 < listed[name].num_bytes < 60e6
     monkeypatch.setattr(finding, "SHIPPED", tmp_path / "none")
     assert keras_elmo.list_models() == []
     with pytest.raises(ValueError, match="must be a model's path or hf://OWNER/NAME$"):
@@ -105,18 +106,18 @@ def test_archive(archive, model):
         keras_elmo.ElmoEmbedding.from_saved_model,
         lambda model: list(keras_elmo.embed(model, ["a bank"], layers="mix")),
         lambda model: embed_file(model, __file__, "-", layers="mix"),
-        lambda model: keras_elmo.export_saved_model(model, "exported", tokenizer=None),
+        lambda model: export_weights(model, "exported"),
     ],
     ids=["layer", "from_saved_model", "embed", "embed_file", "export"],
 )
 def test_archive_is_found_once(take, archive, monkeypatch, tmp_path, capfd):
     """Its files are hashed each time."""
-    found = []
+    unpacked = []
     unpack = loading.unpack
-    monkeypatch.setattr(loading, "unpack", lambda p: found.append(p) or unpack(p))
+    monkeypatch.setattr(loading, "unpack", lambda p: unpacked.append(p) or unpack(p))
     monkeypatch.chdir(tmp_path)
     take(str(archive))
-    assert len(found) == 1
+    assert len(unpacked) == 1
 
 
 def test_archive_without_a_folder(directory, model, tmp_path):

@@ -1,5 +1,4 @@
 import h5py
-import keras
 import numpy as np
 import pytest
 
@@ -15,6 +14,7 @@ from tests.files.test_run_directory import (
     directory,
     model,
 )
+from tests.helpers.exports import export_weights
 from tests.helpers.small import CONFIG
 
 __all__ = ["directory", "model"]
@@ -114,12 +114,12 @@ SENTENCE = ["the", "bank", "lends", "money"]
 
 
 def nearest(model, path):
-    (found,) = keras_elmo.nearest(model, "bank", SENTENCE, [["a", "bank"]], num=1)
-    return found.cosine
+    (actual,) = keras_elmo.nearest(model, "bank", SENTENCE, [["a", "bank"]], num=1)
+    return actual.cosine
 
 
 def export(model, path):
-    keras_elmo.export_saved_model(model, path / "model", tokenizer="whitespace")
+    export_weights(model, path / "model")
     return np.stack(next(keras_elmo.embed(path / "model", [SENTENCE])))
 
 
@@ -146,19 +146,15 @@ TAKERS = {
 }
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="a SavedModel is one of TensorFlow"
-)
-@pytest.mark.graph
+@pytest.mark.usefixtures("eagerly")
 @pytest.mark.parametrize("taker", TAKERS)
 def test_any_form_of_a_model(taker, directory, model, monkeypatch, tmp_path):
     """A name, a path and each object do alike wherever a model is taken."""
     monkeypatch.setattr(finding, "SHIPPED", tmp_path / "not yet")
     layer = keras_elmo.ElmoEmbedding(model.encoder)
-    results, forms = [], ["run", directory.path, model.encoder, model, layer]
-    if taker == "export_saved_model":
-        # Each takes seconds.
-        forms = [directory.path, layer]
+    results, forms = [], ["run", layer]
+    if taker == "ElmoEmbedding":
+        forms += [directory.path, model.encoder, model]
     for k, form in enumerate(forms):
         (tmp_path / str(k)).mkdir()
         results.append(TAKERS[taker](form, tmp_path / str(k)))
@@ -166,16 +162,16 @@ def test_any_form_of_a_model(taker, directory, model, monkeypatch, tmp_path):
         np.testing.assert_allclose(result, results[0], atol=1e-6)
 
 
-@pytest.mark.graph
+@pytest.mark.usefixtures("eagerly")
 def test_language_model_in_any_form(directory, model, monkeypatch, tmp_path):
     """A name, a path and the object do alike where a softmax is needed."""
     monkeypatch.setattr(finding, "SHIPPED", tmp_path / "not yet")
     monkeypatch.setattr(model, "vocabulary", VOCABULARY)
-    found = [
+    actual = [
         keras_elmo.substitutes(form, SENTENCE, 1, num=1)[0].probability
         for form in ("run", directory.path, model)
     ]
-    np.testing.assert_allclose(found, found[0], rtol=1e-5)
+    np.testing.assert_allclose(actual, actual[0], rtol=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -195,7 +191,6 @@ def assert_same_mixes(layer, wanted):
     assert layer.layer_norm == wanted.layer_norm
 
 
-@pytest.mark.graph
 @pytest.mark.parametrize("form", ["layer", "exported"])
 @pytest.mark.parametrize(
     "make", [keras_elmo.ElmoEmbedding, keras_elmo.ElmoEmbedding.from_saved_model]
@@ -204,10 +199,8 @@ def test_mix_comes_along(make, form, layer, tmp_path):
     """Every mix begins as the model's; what is asked for goes before."""
     source = layer
     if form == "exported":
-        if keras.backend.backend() != "tensorflow":
-            pytest.skip("a SavedModel is one of TensorFlow")
         source = tmp_path / "exported"
-        keras_elmo.export_saved_model(layer, source, tokenizer=None)
+        export_weights(layer, source)
     copy = make(source, num_representations=2)
     assert copy is not layer and len(copy.mixes) == 2
     assert_same_mixes(copy, layer)

@@ -8,7 +8,7 @@ from keras_elmo.files.published import load_published_weights, save_published_we
 from keras_elmo.models.encoder import build_encoder
 from tests.helpers import numpy_reference
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import CONFIG, SENTENCES, char_ids, published, write_random
+from tests.helpers.small import CONFIG, SENTENCES, char_ids, write_random
 
 # What the published LSTMs computed in single precision is known no better.
 PUBLISHED_PRECISION = 2e-6
@@ -45,8 +45,8 @@ def test_oracle_vectors(tiny, expected):
         state = None
         for tokens, wanted in zip(column, vectors, strict=True):
             layers, state = numpy_reference.encode(tokens, options, weights, state)
-            found = layers[-1][1:-1]
-            np.testing.assert_allclose(found, wanted, atol=PUBLISHED_PRECISION, rtol=0)
+            actual = layers[-1][1:-1]
+            np.testing.assert_allclose(actual, wanted, atol=PUBLISHED_PRECISION, rtol=0)
 
 
 def test_encoder_vectors(tiny):
@@ -58,9 +58,9 @@ def test_encoder_vectors(tiny):
         layers = numpy_of(encoder(char_ids(batch)))
         for row, tokens in enumerate(batch):
             wanted, _ = numpy_reference.encode(tokens, options, weights)
-            for found, layer in zip(layers, wanted, strict=True):
+            for actual, layer in zip(layers, wanted, strict=True):
                 np.testing.assert_allclose(
-                    found[row, : len(layer)], layer, atol=PUBLISHED_PRECISION, rtol=0
+                    actual[row, : len(layer)], layer, atol=PUBLISHED_PRECISION, rtol=0
                 )
 
 
@@ -105,14 +105,14 @@ def test_stored(how, tmp_path):
     with h5py.File(weights, "a") as file:
         for name in datasets(weights):
             array = file[name][...]
-            given = dict(STORED[how])
-            if "chunks" in given and array.ndim != 2:
-                given |= {"chunks": True, "maxshape": None}
+            settings = dict(STORED[how])
+            if "chunks" in settings and array.ndim != 2:
+                settings |= {"chunks": True, "maxshape": None}
             del file[name]
-            file.create_dataset(name, data=array, **given)
-    found = load_published_weights(options, weights).get_weights()
+            file.create_dataset(name, data=array, **settings)
+    actual = load_published_weights(options, weights).get_weights()
     tolerance = 1e-3 if "float16" in str(STORED[how]) else 0
-    for array, wanted in zip(found, expected, strict=True):
+    for array, wanted in zip(actual, expected, strict=True):
         np.testing.assert_allclose(array, wanted, rtol=tolerance, atol=tolerance)
 
 
@@ -120,16 +120,16 @@ def test_stored(how, tmp_path):
 
 
 def datasets(path):
-    found = {}
+    actual = {}
     with h5py.File(path, "r") as file:
         file.visititems(
             lambda name, item: (
-                found.update({name: (item.shape, item.dtype, item[...].tobytes())})
+                actual.update({name: (item.shape, item.dtype, item[...].tobytes())})
                 if isinstance(item, h5py.Dataset)
                 else None
             )
         )
-    return found
+    return actual
 
 
 def test_round_trip(tiny, tmp_path):
@@ -164,27 +164,14 @@ def test_variants(variant, tmp_path):
     layers = numpy_of(encoder(char_ids(SENTENCES)))
     for row, tokens in enumerate(SENTENCES):
         wanted, _ = numpy_reference.encode(tokens, options, weights)
-        for found, layer in zip(layers, wanted, strict=True):
-            np.testing.assert_allclose(found[row, : len(layer)], layer, atol=1e-5)
+        for actual, layer in zip(layers, wanted, strict=True):
+            np.testing.assert_allclose(actual[row, : len(layer)], layer, atol=1e-5)
     again = tmp_path / "again.json", tmp_path / "again.hdf5"
     save_published_weights(encoder, *again)
     assert datasets(again[1]) == datasets(files[1])
     written = json.loads(again[0].read_text(encoding="utf-8"))
     assert written["char_cnn"]["n_characters"] == 262
     assert written["lstm"] == options["lstm"]
-
-
-def test_save(tmp_path):
-    """An encoder is written in the published format."""
-    encoder = build_encoder(CONFIG)
-    files = tmp_path / "options.json", tmp_path / "weights.hdf5"
-    save_published_weights(encoder, *files)
-    _, weights = numpy_reference.read_published(*files)
-    _, wanted = published(encoder)
-    assert weights.keys() == wanted.keys()
-    for name, array in weights.items():
-        np.testing.assert_array_equal(array, wanted[name])
-        assert array.dtype == np.float32
 
 
 def test_replaces_model(tmp_path):

@@ -49,14 +49,14 @@ def test_missing_file(tmp_path):
 
 def scalars(folder):
     """What TensorBoard would show: values by name and step."""
-    found = {}
+    actual = {}
     for path in glob.glob(f"{folder}/events.*"):
         for record in tf.data.TFRecordDataset(path):
             event = event_pb2.Event.FromString(record.numpy())
             for value in event.summary.value:
-                assert (value.tag, event.step) not in found
-                found[value.tag, event.step] = float(tf.make_ndarray(value.tensor))
-    return found
+                assert (value.tag, event.step) not in actual
+                actual[value.tag, event.step] = float(tf.make_ndarray(value.tensor))
+    return actual
 
 
 def test_tensorboard(tmp_path):
@@ -65,13 +65,13 @@ def test_tensorboard(tmp_path):
     write_curves(files, [FIRST], tensorboard=True)
     write_curves(files, [FIRST, SECOND], tensorboard=True)
     assert read_history(files.history) == [FIRST, SECOND]
-    found = scalars(files.tensorboard)
-    assert found["perplexity_forward", 10] == pytest.approx(400.0)
-    assert ("perplexity_forward", 20) not in found
+    actual = scalars(files.tensorboard)
+    assert actual["perplexity_forward", 10] == pytest.approx(400.0)
+    assert ("perplexity_forward", 20) not in actual
     for row in (FIRST, SECOND):
         for name in ("loss_forward", "loss_backward", "gradient_norm", "learning_rate"):
-            assert found[name, row.step] == pytest.approx(getattr(row, name))
-        speed = found["words_per_second", row.step]
+            assert actual[name, row.step] == pytest.approx(getattr(row, name))
+        speed = actual["words_per_second", row.step]
         assert speed == pytest.approx(row.words_per_second)
 
 

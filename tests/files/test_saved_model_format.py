@@ -12,11 +12,15 @@ from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.finding import ASSETS, is_saved_model
 from keras_elmo.files.loading import load, load_language_model
 from keras_elmo.training.perplexity import perplexity
-from keras_elmo.training.warm_start import WarmStart
-from keras_elmo.words.substitutes import substitutes
-from tests.helpers.exports import LENGTHS, TOKENS, embedding, in_memory
+from tests.helpers.exports import (
+    LENGTHS,
+    TOKENS,
+    embedding,
+    export_weights,
+    in_memory,
+)
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.pretrained import model_of, write_pretrained
+from tests.helpers.pretrained import write_pretrained
 from tests.helpers.runs import CONFIG, write_text
 from tests.helpers.small import CONFIG as SMALL
 from tests.helpers.small import char_ids
@@ -34,7 +38,7 @@ def layer():
 @pytest.fixture(scope="module")
 def folder(layer, tmp_path_factory):
     path = tmp_path_factory.mktemp("layer") / "export"
-    export_saved_model(layer, path, None)
+    export_weights(layer, path)
     return path
 
 
@@ -43,10 +47,10 @@ def test_from_saved_model_arguments(folder, layer):
     rebuilt = ElmoEmbedding.from_saved_model(
         folder, num_representations=2, keep_boundaries=True, dropout=0.5
     )
-    for found in numpy_of(rebuilt(char_ids(TOKENS))):
+    for actual in numpy_of(rebuilt(char_ids(TOKENS))):
         for row, length in enumerate(LENGTHS):
             np.testing.assert_allclose(
-                found[row, 1 : length + 1], wanted[row, :length], atol=1e-5
+                actual[row, 1 : length + 1], wanted[row, :length], atol=1e-5
             )
     assert len(rebuilt.trainable_weights) == 4
 
@@ -54,35 +58,30 @@ def test_from_saved_model_arguments(folder, layer):
 def test_load(folder, layer):
     encoder = load(folder)
     assert encoder.config == SMALL
-    for found, weight in zip(encoder.weights, layer.encoder.weights, strict=True):
-        np.testing.assert_array_equal(numpy_of(found), numpy_of(weight))
-        assert not found.trainable
+    for actual, weight in zip(encoder.weights, layer.encoder.weights, strict=True):
+        np.testing.assert_array_equal(numpy_of(actual), numpy_of(weight))
+        assert not actual.trainable
 
 
-def copied(folder, to, without=""):
-    """The files of an export, but for those whose path begins with `without`."""
-    for path in folder.rglob("*"):
-        name = path.relative_to(folder).as_posix()
-        if path.is_file() and not (without and name.startswith(without)):
-            (to / name).parent.mkdir(parents=True, exist_ok=True)
-            (to / name).write_bytes(path.read_bytes())
+def copied(folder, to, without):
+    """The files of an export, but for some."""
+    ignore = shutil.ignore_patterns(without)
+    shutil.copytree(folder, to, ignore=ignore, dirs_exist_ok=True)
 
 
 def test_not_an_export(folder, tmp_path):
     with pytest.raises(ValueError, match="holds no model; `path` must be"):
         ElmoEmbedding.from_saved_model(tmp_path)
     # A SavedModel of somebody else's.
-    copied(folder, tmp_path, without="assets.extra")
+    copied(folder, tmp_path, "assets.extra")
     assert not is_saved_model(tmp_path)
     with pytest.raises(ValueError, match="import it with `keras-elmo import`"):
         ElmoEmbedding.from_saved_model(str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    "missing", ["variables", "variables/variables.index", "variables/variables.data"]
-)
+@pytest.mark.parametrize("missing", ["variables", "variables.index", "variables.data*"])
 def test_missing_variables(missing, folder, tmp_path):
-    copied(folder, tmp_path, without=missing)
+    copied(folder, tmp_path, missing)
     with pytest.raises(ValueError, match=r"/variables/variables(\.data-\*|\.index)?: "):
         ElmoEmbedding.from_saved_model(tmp_path)
 
@@ -100,7 +99,7 @@ def directory(tmp_path_factory):
 @pytest.fixture(scope="module")
 def exported(directory, tmp_path_factory):
     path = tmp_path_factory.mktemp("exported") / "model"
-    export_saved_model(directory.path, path, "whitespace", language_model=True)
+    export_weights(directory.path, path, "whitespace", language_model=True)
     return path
 
 
@@ -109,40 +108,25 @@ def damaged(exported, tmp_path):
     return shutil.copytree(exported, tmp_path / "damaged")
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_language_model_predictions(directory, exported, tmp_path):
     text = write_text(tmp_path / "text.txt")
-    wanted, found = (perplexity(path, text) for path in (directory.path, exported))
+    wanted, actual = (perplexity(path, text) for path in (directory.path, exported))
     # The softmax is stored in half precision.
-    assert found == pytest.approx(wanted, rel=1e-3)
-    sentence = ["the", "bank", "of", "Ann", "."]
-    wanted, found = (
-        substitutes(path, sentence, position=1) for path in (directory.path, exported)
-    )
-    assert [s.word for s in found] == [s.word for s in wanted]
+    assert actual == pytest.approx(wanted, rel=1e-3)
 
 
 def test_language_model_exported_again(exported, tmp_path):
-    export_saved_model(exported, tmp_path / "again", None, language_model=True)
-    wanted, found = map(load_language_model, (exported, tmp_path / "again"))
-    assert found.vocabulary.words == WORDS
-    for ours, theirs in zip(found.weights, wanted.weights, strict=True):
+    export_weights(exported, tmp_path / "again", language_model=True)
+    wanted, actual = map(load_language_model, (exported, tmp_path / "again"))
+    assert actual.vocabulary.words == WORDS
+    for ours, theirs in zip(actual.weights, wanted.weights, strict=True):
         if "seed" not in ours.path:
             np.testing.assert_array_equal(numpy_of(ours), numpy_of(theirs))
 
 
-def test_warm_start(directory, exported):
-    model = model_of(CONFIG, WORDS)
-    origin = WarmStart(exported)
-    assert origin.vocabulary.words == WORDS
-    assert origin.load_into(model) == len(WORDS)
-    wanted = directory.read_model().head.softmax
-    np.testing.assert_allclose(
-        numpy_of(model.head.softmax.kernel), numpy_of(wanted.kernel), rtol=1e-3
-    )
-
-
 def test_no_language_model(directory, tmp_path):
-    export_saved_model(directory.path, tmp_path / "encoder", None)
+    export_weights(directory.path, tmp_path / "encoder")
     with pytest.raises(ValueError, match="encoder: holds an encoder but no language"):
         load_language_model(tmp_path / "encoder")
     with pytest.raises(ValueError, match="encoder: holds an encoder but no language"):

@@ -1,8 +1,10 @@
 """A layer whose mix is not at its start, and what its exported models return."""
 
 import numpy as np
+import pytest
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.export.saved_model import export_saved_model
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.small import CONFIG, char_ids, random_encoder
 
@@ -31,6 +33,16 @@ def embedding(**arguments):
     layer.mixes[0].scalars.assign([0.7, -0.4, 0.9])
     layer.mixes[0].gamma.assign(1.7)
     return layer
+
+
+def export_weights(source, path, tokenizer=None, **arguments):
+    """Exports a SavedModel without signatures, which take seconds to trace.
+
+    This package reads none of them.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("keras_elmo.export.saved_model.add_signatures", lambda *_: {})
+        export_saved_model(source, path, tokenizer, **arguments)
 
 
 def padded(sentences, length=None):

@@ -25,6 +25,14 @@ def write_texts(folder, times=7):
     return f"{folder}/text-*.txt"
 
 
+def read_lines(text):
+    """The words of each line of a `PreparedText`."""
+    return [
+        [text.words[number].decode() for number in text.read_line(line)]
+        for line, _ in text.lines(0, text.num_lines)
+    ]
+
+
 def read_manifest(folder):
     return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
 

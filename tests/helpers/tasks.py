@@ -1,5 +1,9 @@
 """A tagger and classifiers with random weights, and what runs them as files."""
 
+import functools
+import tempfile
+from pathlib import Path
+
 import keras
 import numpy as np
 
@@ -34,6 +38,17 @@ def random_tagger(seed=0, **arguments):
     if tagger.head.crf is not None:
         randomise(tagger.head.crf, rng, 0.3)
     return tagger
+
+
+@functools.cache
+def litert_tagger():
+    """A small tagger, and the LiteRT file of it, whose graph takes seconds to make."""
+    tagger = random_tagger(lstm_units=0)
+    tagger.elmo.encoder.tokenizer = "unicode"
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "names.tflite"
+        tagger.export(path)
+        return tagger, path.read_bytes()
 
 
 def random_classifier(labels=("bad", "good", "so-so"), **arguments):

@@ -4,10 +4,9 @@ import shutil
 
 import pytest
 
-from keras_elmo.export.saved_model import export_saved_model
 from keras_elmo.files.run_directory import PretrainingDirectory
 from tests.helpers.bilm_files import module_variables, write_checkpoint, write_module
-from tests.helpers.exports import embedding
+from tests.helpers.exports import embedding, export_weights
 from tests.helpers.limits import memory_of_at_most
 from tests.helpers.pretrained import write_pretrained
 from tests.helpers.small import CONFIG
@@ -22,9 +21,9 @@ def originals(tmp_path_factory):
     """A pretraining directory, exported models, and models of other programs."""
     folder = tmp_path_factory.mktemp("originals")
     write_pretrained(folder / "directory", CONFIG, WORDS)
-    export_saved_model(embedding(), folder / "saved_model", None)
+    export_weights(embedding(), folder / "saved_model")
     words = folder / "language_model"
-    export_saved_model(folder / "directory", words, None, language_model=True)
+    export_weights(folder / "directory", words, language_model=True)
     write_checkpoint(folder / "bilm")
     write_module(folder / "hub", module_variables(CONFIG.to_options())[0])
     return folder

@@ -67,7 +67,7 @@ def test_tensorflow_runs_graph(program, tmp_path):
     assert written.read_text(encoding="utf-8") == "written by a graph"
 
 
-@pytest.mark.slow
+@pytest.mark.usefixtures("eagerly")
 def test_graph_is_not_run(program, tmp_path):
     """keras_elmo reads weights and sizes, and does not run the graph."""
     path, written = program
@@ -76,7 +76,6 @@ def test_graph_is_not_run(program, tmp_path):
     text = tmp_path / "text.txt"
     text.write_text("the bank\n", encoding="utf-8")
     for name, out in (
-        ("export", ("--out", tmp_path / "out")),
         ("export", ("--out", tmp_path / "out.onnx")),
         ("embed", ("--input", text, "--out", tmp_path / "out.hdf5")),
     ):

@@ -2,12 +2,12 @@
 
 import pytest
 
-import keras_elmo
 from keras_elmo.files.exported_sources import ExportedModel
 from keras_elmo.files.run_sources import PublishedFolder, Run
 from keras_elmo.importing.bilm_checkpoint import BilmCheckpoint
 from keras_elmo.importing.hub import HubModule
 from tests.helpers.bilm_files import module_variables, write_checkpoint, write_module
+from tests.helpers.exports import export_weights
 from tests.helpers.pretrained import write_pretrained
 from tests.helpers.small import CONFIG, write_random
 
@@ -32,7 +32,5 @@ def models(tmp_path_factory):
     options.rename(folder / "published" / "elmo_small_options.json")
     weights.rename(folder / "published" / "elmo_small_weights.hdf5")
     write_pretrained(folder / "run", CONFIG, OUR_WORDS)
-    keras_elmo.export_saved_model(
-        folder / "run", folder / "exported", tokenizer=None, language_model=True
-    )
+    export_weights(folder / "run", folder / "exported", language_model=True)
     return folder

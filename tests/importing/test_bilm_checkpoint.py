@@ -63,10 +63,11 @@ def test_layers(folders):
     for row, tokens in enumerate(SENTENCES):
         expected, _ = numpy_reference.encode(tokens, options, weights)
         for layer, wanted in zip(layers, expected, strict=True):
-            found = numpy_of(layer)[row, : len(wanted)]
-            np.testing.assert_allclose(found, wanted, atol=2e-6, rtol=0)
+            actual = numpy_of(layer)[row, : len(wanted)]
+            np.testing.assert_allclose(actual, wanted, atol=2e-6, rtol=0)
 
 
+@pytest.mark.usefixtures("eagerly")
 def test_softmax(folders):
     """The special words come first, each with its own row."""
     model = load_language_model(folders[1])
@@ -81,9 +82,9 @@ def test_softmax(folders):
         numpy_reference.character_ids(tokens), ids, options, weights, kernel, bias
     )
     batch = {"char_ids": char_ids([tokens]), "token_ids": ids[np.newaxis]}
-    found = keras_elmo.perplexity(model, [batch])
+    actual = keras_elmo.perplexity(model, [batch])
     for direction, wanted in zip(("forward", "backward"), nats, strict=True):
-        np.testing.assert_allclose(found[direction], np.exp(wanted.mean()), rtol=1e-5)
+        np.testing.assert_allclose(actual[direction], np.exp(wanted.mean()), rtol=1e-5)
 
 
 def test_sums(folders):
@@ -265,7 +266,7 @@ def test_refused(what, tmp_path):
 
 
 def test_no_sums_at_all(tmp_path):
-    """Of another optimizer's checkpoint, the sums begin anew, and a warning says so."""
+    """A checkpoint of another optimizer warns, and its sums start again."""
     options = checkpoint_options()
     variables, _ = checkpoint_variables(options)
     variables = {k: v for k, v in variables.items() if not k.endswith("Adagrad")}

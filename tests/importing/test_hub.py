@@ -37,14 +37,14 @@ def test_outputs(tmp_path):
     assert command(*arguments) == (0, "", "")
     model = tf.saved_model.load(str(tmp_path / "ours"))
     strings = tf.constant([" ".join(tokens) for tokens in TOKENS])
-    found = model.signatures["default"](strings=strings)
+    actual = model.signatures["default"](strings=strings)
     mix = variables["aggregation/weights"], variables["aggregation/scaling"]
     for row, (outputs, mean) in enumerate(expected(options, weights, *mix)):
         for name, wanted in outputs.items():
-            got = found[name].numpy()[row]
+            got = actual[name].numpy()[row]
             np.testing.assert_allclose(got[: len(wanted)], wanted, atol=1e-5, rtol=0)
             assert not got[len(wanted) :].any()
-        np.testing.assert_allclose(found["default"][row], mean, atol=1e-5, rtol=0)
+        np.testing.assert_allclose(actual["default"][row], mean, atol=1e-5, rtol=0)
 
 
 def test_mask_row(tmp_path):

@@ -1,12 +1,16 @@
 """What a model is, whatever its kind: its sizes, words, mix and uses."""
 
 import json
+import os
 import shutil
 
+import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 import keras_elmo
+from keras_elmo.downstream import task_export
 from keras_elmo.files.exported_sources import OnnxFile
 from keras_elmo.files.run_sources import RunCheckpoint
 from tests.helpers.bilm_files import STEP, WORDS
@@ -24,12 +28,12 @@ def test_inspect_a_file(models, tmp_path):
     for quantize in (None, "int8"):
         file = tmp_path / f"{quantize}.onnx"
         keras_elmo.export_onnx(encoder, file, quantize=quantize)
-        found = keras_elmo.inspect_model(file)
-        assert found["kind"] == OnnxFile.kind
-        assert found["dtype"] == (quantize or "float32")
-        assert found["parameters"]["encoder"] == encoder.count_params()
-        assert found["mix"] == keras_elmo.inspect_model(models / "exported")["mix"]
-        assert found["uses"] == ["embed", "nearest", "distill", "serve"]
+        described = keras_elmo.inspect_model(file)
+        assert described["kind"] == OnnxFile.kind
+        assert described["dtype"] == (quantize or "float32")
+        assert described["parameters"]["encoder"] == encoder.count_params()
+        assert described["mix"] == keras_elmo.inspect_model(models / "exported")["mix"]
+        assert described["uses"] == ["embed", "nearest", "distill", "serve"]
     result = command("import", file, "--out", tmp_path / "out")
     assert_one_line(*result, "is an ONNX file already", "nothing to import")
 
@@ -37,15 +41,15 @@ def test_inspect_a_file(models, tmp_path):
     checkpoint = run / "checkpoints" / "step-00000017.npz"
     checkpoint.parent.mkdir()
     checkpoint.touch()
-    found = keras_elmo.inspect_model(checkpoint)
-    assert (found["kind"], found["step"]) == (RunCheckpoint.kind, 17)
-    assert found["vocabulary"] == len(OUR_WORDS)
-    assert "score" in found["uses"]
-    assert "pretrain --init" not in found["uses"]
+    described = keras_elmo.inspect_model(checkpoint)
+    assert (described["kind"], described["step"]) == (RunCheckpoint.kind, 17)
+    assert described["vocabulary"] == len(OUR_WORDS)
+    assert "score" in described["uses"]
+    assert "pretrain --init" not in described["uses"]
     (run / "weights.hdf5").unlink()
-    found = keras_elmo.inspect_model(run)
-    assert {"score", "pretrain --resume"} <= set(found["uses"])
-    assert "pretrain --init" not in found["uses"]
+    described = keras_elmo.inspect_model(run)
+    assert {"score", "pretrain --resume"} <= set(described["uses"])
+    assert "pretrain --init" not in described["uses"]
     elsewhere = tmp_path / "a" / "b" / checkpoint.name
     elsewhere.parent.mkdir(parents=True)
     shutil.copy(checkpoint, elsewhere)
@@ -70,16 +74,16 @@ def test_inspect_a_task(kind, tmp_path):
     model.save(tmp_path / "task.keras")
     names = model.tags if kind == "tagger" else model.labels
     for name, where in (("task.onnx", "an ONNX file"), ("task.keras", "a .keras file")):
-        found = keras_elmo.inspect_model(tmp_path / name)
-        assert found["kind"] == f"a {kind} in {where}"
-        assert found["task"]["kind"] == kind
-        assert found["task"]["names"] == [*names]
+        described = keras_elmo.inspect_model(tmp_path / name)
+        assert described["kind"] == f"a {kind} in {where}"
+        assert described["task"]["kind"] == kind
+        assert described["task"]["names"] == [*names]
         uses = [f"{command_name} predict", f"{command_name} evaluate"]
         more = ["export"] if "keras" in name else []
-        assert found["uses"] == [*uses, *more, "serve"]
-        assert found["dtype"] == ("int8" if name == "task.onnx" else "float32")
-        assert found["parameters"]["encoder"] == model.elmo.encoder.count_params()
-        json.dumps(found)
+        assert described["uses"] == [*uses, *more, "serve"]
+        assert described["dtype"] == ("int8" if name == "task.onnx" else "float32")
+        assert described["parameters"]["encoder"] == model.elmo.encoder.count_params()
+        json.dumps(described)
         status, out, _ = command("inspect", tmp_path / name)
         assert status == 0 and f"a {kind} in {where}" in out
         with pytest.raises(ValueError, match=f"{name}: is a {kind}.*must be an? "):
@@ -94,13 +98,14 @@ def test_inspect_a_task(kind, tmp_path):
         keras_elmo.embed(keras_elmo.load(tmp_path / "task.onnx"), ["We sat"])
 
 
-# A graph is traced: 15 s.
-@pytest.mark.slow
-def test_inspect_a_saved_model_of_a_task(tmp_path):
+def test_inspect_a_saved_model_of_a_task(tmp_path, monkeypatch):
+    # To trace the signatures takes 15 s; nothing here reads the graph.
+    monkeypatch.setattr(task_export, "add_signatures", lambda *_: {"tokens": None})
+    monkeypatch.setattr(tf.saved_model, "save", lambda module, path, _: os.mkdir(path))
     random_tagger(static=None).export(tmp_path / "names")
-    found = keras_elmo.inspect_model(tmp_path / "names")
-    assert found["kind"] == "a tagger in a SavedModel"
-    assert found["task"]["names"][0] == "O" and found["uses"] == ["serve"]
+    described = keras_elmo.inspect_model(tmp_path / "names")
+    assert described["kind"] == "a tagger in a SavedModel"
+    assert described["task"]["names"][0] == "O" and described["uses"] == ["serve"]
     for reads in (keras_elmo.load_language_model, keras_elmo.ElmoEmbedding):
         with pytest.raises(ValueError, match="is a tagger; .* must be an encoder"):
             reads(tmp_path / "names")
@@ -109,8 +114,6 @@ def test_inspect_a_saved_model_of_a_task(tmp_path):
 
 
 def test_inspect_another_keras_file(tmp_path):
-    import keras
-
     keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)]).save(
         tmp_path / "other.keras"
     )
@@ -126,24 +129,24 @@ def test_inspect(name, models):
     """Sizes, words, mix and uses are those of the model, whatever its kind."""
     status, out, err = command("inspect", models / name, "--json")
     assert (status, err) == (0, "")
-    found = json.loads(out)
-    assert found == keras_elmo.inspect_model(models / name)
-    assert found["kind"] == KINDS[name].kind
-    assert found["config"]["lstm"] == CONFIG.to_options()["lstm"]
-    assert found["vector_units"] == 2 * CONFIG.projection_units
+    described = json.loads(out)
+    assert described == keras_elmo.inspect_model(models / name)
+    assert described["kind"] == KINDS[name].kind
+    assert described["config"]["lstm"] == CONFIG.to_options()["lstm"]
+    assert described["vector_units"] == 2 * CONFIG.projection_units
     has_words = name in ("checkpoint", "run", "exported")
-    assert found["vocabulary"] == (len(WORDS) if has_words else None)
+    assert described["vocabulary"] == (len(WORDS) if has_words else None)
     softmax = len(WORDS) * (CONFIG.projection_units + 1) if has_words else 0
     encoder = keras_elmo.build_encoder(CONFIG).count_params()
-    assert found["parameters"] == {"encoder": encoder, "softmax": softmax}
+    assert described["parameters"] == {"encoder": encoder, "softmax": softmax}
     has_mix = name in ("hub", "exported")
-    assert (found["mix"] is not None) == has_mix
+    assert (described["mix"] is not None) == has_mix
     if has_mix:
-        np.testing.assert_allclose(sum(found["mix"]["weights"]), 1, rtol=1e-6)
-    assert found["step"] == (STEP if name == "checkpoint" else None)
+        np.testing.assert_allclose(sum(described["mix"]["weights"]), 1, rtol=1e-6)
+    assert described["step"] == (STEP if name == "checkpoint" else None)
     imports = name in ("checkpoint", "hub")
-    assert found["uses"][0].startswith("import" if imports else "embed")
-    assert ("evaluate" in found["uses"]) == (name in ("run", "exported"))
+    assert described["uses"][0].startswith("import" if imports else "embed")
+    assert ("evaluate" in described["uses"]) == (name in ("run", "exported"))
 
 
 def test_inspect_for_people(models):

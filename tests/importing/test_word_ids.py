@@ -54,11 +54,11 @@ def test_layers(folder):
     assert main(command) == 0
     encoder = load(out)
     assert encoder.count_params() == encoder.config.num_weights
-    for tokens, found in zip(SENTENCES, embed(encoder, SENTENCES), strict=True):
+    for tokens, actual in zip(SENTENCES, embed(encoder, SENTENCES), strict=True):
         rows = [WORDS.index(w) if w in WORDS else 2 for w in ("<S>", *tokens, "</S>")]
         layers, _ = numpy_reference.bilm(weights["embedding"][rows], options, weights)
         wanted = np.array(layers)[:, 1:-1]
-        np.testing.assert_allclose(found, wanted, atol=2e-6)
+        np.testing.assert_allclose(actual, wanted, atol=2e-6)
 
 
 def word_id_checkpoint(path):
@@ -88,10 +88,10 @@ def test_checkpoint(tmp_path, capsys):
     rows = [WORDS.index(word) for word in model.vocabulary.words]
     kernel = numpy_of(model.head.softmax.kernel)
     np.testing.assert_array_equal(kernel, weights["softmax/W"][rows])
-    (found,) = embed(load(ours), [["the", "unknown"]])
+    (actual,) = embed(load(ours), [["the", "unknown"]])
     ids = [WORDS.index(word) for word in ("<S>", "the", "<UNK>", "</S>")]
     layers, _ = numpy_reference.bilm(weights["embedding"][ids], options, weights)
-    np.testing.assert_allclose(found, np.array(layers)[:, 1:-1], atol=2e-6)
+    np.testing.assert_allclose(actual, np.array(layers)[:, 1:-1], atol=2e-6)
     text = tmp_path / "text.txt"
     text.write_text("the bank\n" * 40, encoding="utf-8")
     resume = ["--resume", "--num-sampled", "4", "--steps", "1251", "--corpus"]

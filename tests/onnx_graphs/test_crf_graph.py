@@ -18,10 +18,10 @@ def paths(crf):
     scores = graph.input("scores", "float32", ("batch", "tokens", crf.num_tags))
     lengths = graph.input("lengths", "int32", ("batch",))
     mask = graph.input("mask", "bool", ("batch", "tokens"))
-    found = TagPaths(graph, crf, scores, lengths, mask)
-    graph.output(found.best(), "int64", ("batch", "tokens"), "best")
+    actual = TagPaths(graph, crf, scores, lengths, mask)
+    graph.output(actual.best(), "int64", ("batch", "tokens"), "best")
     axes = ("batch", "tokens", crf.num_tags)
-    graph.output(found.marginals(), "float32", axes, "marginals")
+    graph.output(actual.marginals(), "float32", axes, "marginals")
     session = onnxruntime.InferenceSession(graph.serialize({}))
 
     def run(scores, lengths):
@@ -51,9 +51,9 @@ def test_paths(tags, scale):
         wanted = numpy_of(crf_decode(potentials)[0])
         np.testing.assert_array_equal(np.where(mask, best, 0), wanted)
         wanted = numpy_of(crf_marginals(potentials))
-        found = np.where(mask[..., np.newaxis], marginals, 0)
+        actual = np.where(mask[..., np.newaxis], marginals, 0)
         # Sums of 400 scores have few digits left for their differences.
-        np.testing.assert_allclose(found, wanted, atol=1e-3)
+        np.testing.assert_allclose(actual, wanted, atol=1e-3)
 
 
 def test_no_tokens():

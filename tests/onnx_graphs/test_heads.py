@@ -25,11 +25,11 @@ def test_bilstm():
     for sizes in ([3, 0, 6, 1], [0], [2, 2]):
         inputs = rng.normal(size=(len(sizes), max(sizes), 4)).astype("float32")
         lengths = np.array(sizes, "int32")
-        (found,) = session.run(None, {"x": inputs, "lengths": lengths})
-        assert found.shape == (len(sizes), max(sizes), 10)
-        for row, given, size in zip(found, inputs, sizes, strict=True):
+        (actual,) = session.run(None, {"x": inputs, "lengths": lengths})
+        assert actual.shape == (len(sizes), max(sizes), 10)
+        for row, sentence, size in zip(actual, inputs, sizes, strict=True):
             if size:
-                wanted = numpy_of(layer(given[np.newaxis, :size]))[0]
+                wanted = numpy_of(layer(sentence[np.newaxis, :size]))[0]
                 np.testing.assert_allclose(row[:size], wanted, atol=1e-5)
             np.testing.assert_array_equal(row[size:], 0)
 
@@ -44,7 +44,7 @@ def test_static(int8, tolerance):
     graph.output(add_static(graph, table, ids), "float32", ("b", "t", 3), "y")
     session = onnxruntime.InferenceSession(graph.serialize({}))
     ids = np.array([[0, 5, 2], [1, 3, 4]], "int32")
-    (found,) = session.run(None, {"ids": ids})
+    (actual,) = session.run(None, {"ids": ids})
     wanted = np.where(ids[..., np.newaxis] > 0, table[ids], 0)
     scale = np.abs(wanted).max(axis=-1, keepdims=True) + 1e-30
-    np.testing.assert_allclose(found / scale, wanted / scale, atol=tolerance)
+    np.testing.assert_allclose(actual / scale, wanted / scale, atol=tolerance)

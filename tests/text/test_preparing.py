@@ -18,7 +18,7 @@ from tests.helpers import killing
 from tests.helpers.command_line import names
 from tests.helpers.installed import require_installed
 from tests.helpers.limits import files_of_at_most, open_files_of_at_most
-from tests.helpers.prepared_text import LINES, write_texts
+from tests.helpers.prepared_text import LINES, read_lines, write_texts
 
 
 @pytest.fixture(autouse=True)
@@ -48,6 +48,10 @@ def whole(tmp_path_factory):
         patch.setattr(preparing, "_PART_WORDS", 200)
         prepare(write_texts(folder), folder / "whole", "whitespace")
     return content(folder / "whole")
+
+
+def lines_of(folder):
+    return read_lines(PreparedText(folder))
 
 
 @contextlib.contextmanager
@@ -192,18 +196,10 @@ def test_the_size_of_parts_does_not_show(texts, whole, tmp_path, monkeypatch):
     one = content(tmp_path / "one")
     assert one["words.txt"] == whole["words.txt"]
     assert one["counts.npy"] == whole["counts.npy"]
-    assert lines_of_folder(tmp_path / "one") == lines_of_folder(tmp_path / "many")
+    assert lines_of(tmp_path / "one") == lines_of(tmp_path / "many")
 
 
 # === Other sources than text files ===
-
-
-def lines_of_folder(folder):
-    text = PreparedText(folder)
-    return [
-        [text.words[number].decode() for number in text.read_line(line)]
-        for line, _ in text.lines(0, text.num_lines)
-    ]
 
 
 ROWS = [
@@ -225,7 +221,7 @@ def test_json_lines(tmp_path):
         file.writelines(json.dumps(row) + "\n\n" for row in ROWS)
     out = tmp_path / "out"
     prepare(path, out, "whitespace", "body")
-    assert lines_of_folder(out) == EXPECTED
+    assert lines_of(out) == EXPECTED
     assert PreparedText(out).names_and_sizes() == [
         ["rows.jsonl.gz:body", path.stat().st_size]
     ]
@@ -241,13 +237,13 @@ def test_parquet(tmp_path):
     path = tmp_path / "rows.parquet"
     parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
     prepare(path, tmp_path / "out", "whitespace", "body")
-    assert lines_of_folder(tmp_path / "out") == EXPECTED
+    assert lines_of(tmp_path / "out") == EXPECTED
     with pytest.raises(ValueError, match="rows.parquet: lacks the column text; it has"):
         prepare(path, tmp_path / "other", column="text")
     table = pyarrow.table({"tokens": [["New York", "is"], [], ["big"]]})
     parquet.write_table(table, path)
     prepare(path, tmp_path / "tokens", column="tokens")
-    assert lines_of_folder(tmp_path / "tokens") == [["New York", "is"], ["big"]]
+    assert lines_of(tmp_path / "tokens") == [["New York", "is"], ["big"]]
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ValueError, match="rows.parquet: cannot be read: "):
         prepare(path, tmp_path / "other", column="text")
@@ -295,7 +291,7 @@ def test_iterables(corpus, out):
     column = "body" if corpus is ROWS else None
     tokenizer = None if isinstance(corpus, list) and column is None else "whitespace"
     prepare(corpus, out, tokenizer, column)
-    assert lines_of_folder(out) == EXPECTED
+    assert lines_of(out) == EXPECTED
     assert PreparedText(out).tokenizer == "whitespace"
     # Whether it is the same is not known.
     with pytest.raises(ValueError, match="out exists already"):

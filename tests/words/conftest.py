@@ -4,7 +4,7 @@ import pytest
 from tests.helpers.pretrained import model_of
 from tests.helpers.runs import CONFIG
 from tests.helpers.small import random_encoder, randomise
-from tests.words.by_hand import ALL_WORDS
+from tests.helpers.words_by_hand import ALL_WORDS
 
 
 @pytest.fixture(scope="package")

@@ -10,7 +10,7 @@ from keras_elmo.files.published import save_published_weights
 from keras_elmo.files.run_directory import PretrainingDirectory
 from tests.helpers.installed import require_installed
 from tests.helpers.small import random_encoder
-from tests.words.by_hand import CORPUS, QUERY, assert_same, unit_vector
+from tests.helpers.words_by_hand import CORPUS, QUERY, assert_same, unit_vector
 
 pytestmark = pytest.mark.graph
 

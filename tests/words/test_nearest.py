@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from keras_elmo import Index, nearest
-from tests.words.by_hand import CORPUS, QUERY, assert_same
+from tests.helpers.words_by_hand import CORPUS, QUERY, assert_same
 
 pytestmark = pytest.mark.graph
 

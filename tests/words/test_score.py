@@ -4,7 +4,7 @@ import pytest
 from keras_elmo import perplexity, score
 from keras_elmo.text.vocabulary import UNKNOWN, Vocabulary
 from keras_elmo.words.predictions import Predictions
-from tests.words.by_hand import ALL_WORDS, SENTENCE, log_likelihoods
+from tests.helpers.words_by_hand import ALL_WORDS, SENTENCE, log_likelihoods
 
 pytestmark = pytest.mark.graph
 

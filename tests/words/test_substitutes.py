@@ -5,7 +5,7 @@ from keras_elmo import substitutes
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.text.vocabulary import Vocabulary
 from tests.helpers.runs import CONFIG
-from tests.words.by_hand import ALL_WORDS, SENTENCE, WORDS, log_likelihoods
+from tests.helpers.words_by_hand import ALL_WORDS, SENTENCE, WORDS, log_likelihoods
 
 pytestmark = pytest.mark.graph
 
