@@ -171,7 +171,11 @@ class ModelManager:
         self, version: int, state: str, code: str = "OK", message: str = ""
     ) -> None:
         status = {"error_code": code, "error_message": message}
-        told = {"version": str(version), "state": state, "status": status}
+        told: dict[str, object] = {
+            "version": str(version),
+            "state": state,
+            "status": status,
+        }
         self._states = {**self._states, version: told}
 
     def _log_errors(self, errors: Errors) -> None:
