@@ -13,7 +13,7 @@ from keras_elmo.files.exported_sources import (
     OnnxFile,
 )
 from keras_elmo.files.finding import needs_no_keras
-from keras_elmo.files.loading import kind_of
+from keras_elmo.files.loading import find_kind
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
 from keras_elmo.utils.checks import refuse
@@ -162,7 +162,7 @@ class ModelManager:
 
     def _versions(self) -> list[tuple[int, Path]]:
         """Returns the versions in the folder, newest first."""
-        if kind_of(self._folder, SERVED):
+        if find_kind(self._folder, SERVED):
             return [(1, self._folder)]
         numbered = numbered_folders(self._folder)
         return sorted(((int(path.name), path) for path in numbered), reverse=True)

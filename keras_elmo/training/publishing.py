@@ -8,8 +8,8 @@ import textwrap
 from pathlib import Path
 
 from keras_elmo.config import PRESETS, ElmoConfig
-from keras_elmo.files.downloads import hub_error, repository_of
-from keras_elmo.files.finding import RunFiles, said_on
+from keras_elmo.files.downloads import hub_error, parse_repository
+from keras_elmo.files.finding import RunFiles, read_card
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.run_history import HistoryRow, read_history
 from keras_elmo.files.run_sources import Run
@@ -224,13 +224,13 @@ def publish(
     in place of `run_card`. The repository is made if it is not there. Returns the
     address of the commit.
     """
-    name, _ = repository_of(repository, "repository", may_be_old=False)
+    name, _ = parse_repository(repository, "repository", may_be_old=False)
     card = run_card(run, repository, license, language)
     files = RunFiles(run)
     own = Path(files.path) / "README.md"
     if own.is_file():
         card = own.read_text(encoding="utf-8")
-        if (said := said_on(own, "license")) != license:
+        if (said := read_card(own, "license")) != license:
             raise ValueError(
                 f"{own}: must say the same licence as {called('license')}: "
                 f"{said or 'none'}. {received(license=license)}"

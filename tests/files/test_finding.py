@@ -11,10 +11,11 @@ import keras_elmo
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.files import finding, loading
 from keras_elmo.files.loading import load
-from tests.files.test_run_directory import assert_same_weights, directory, model
+from tests.files.test_run_directory import directory, model
 from tests.helpers.exports import export_weights
 from tests.helpers.fresh_process import ROOT
 from tests.helpers.hub import Hub
+from tests.helpers.small import assert_same_weights
 
 __all__ = ["directory", "model"]
 

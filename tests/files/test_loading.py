@@ -8,14 +8,9 @@ from keras_elmo.files import finding, loading
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.models.encoder import build_encoder
-from tests.files.test_run_directory import (
-    VOCABULARY,
-    assert_same_weights,
-    directory,
-    model,
-)
+from tests.files.test_run_directory import VOCABULARY, directory, model
 from tests.helpers.exports import export_weights
-from tests.helpers.small import CONFIG
+from tests.helpers.small import CONFIG, assert_same_weights
 
 __all__ = ["directory", "model"]
 

@@ -14,7 +14,7 @@ from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.training.optimizers import PublishedAdagrad
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.limits import files_of_at_most
-from tests.helpers.small import CONFIG, randomise
+from tests.helpers.small import CONFIG, assert_same_weights, randomise
 
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the", "배", "bank"])
 MANIFEST = {"tokenizer": "unicode", "vocabulary_size": 6, "num_sampled": 4, "seed": 3}
@@ -38,11 +38,6 @@ def directory(model, tmp_path):
     VOCABULARY.save(directory.vocabulary)
     directory.write_weights(model)
     return directory
-
-
-def assert_same_weights(actual, wanted):
-    for weight, other in zip(actual.weights, wanted.weights, strict=True):
-        np.testing.assert_array_equal(numpy_of(weight), numpy_of(other))
 
 
 # ---------------------------------------------------------------- there and back

@@ -37,7 +37,7 @@ def start_job(name, arguments, options, cwd):
 
 
 def run_job(name, arguments, options, cwd):
-    """Runs a job to its end, which has to be a good one."""
+    """Runs a job to its end; it has to succeed."""
     job = start_job(name, arguments, options, cwd)
     try:
         status = job.wait(timeout=600)
@@ -54,7 +54,7 @@ def wait_until(true, timeout=600):
 
 
 def children(process):
-    """The processes that a process has started; Linux only."""
+    """Returns the processes that a process has started; Linux only."""
     numbers = []
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         # A thread, or the process, may end meanwhile.
@@ -143,7 +143,7 @@ def dask_runner(cwd):
 
 
 def _dask_workers(nanny):
-    """Among a nanny's children is one that looks after their semaphores."""
+    """Returns a nanny's workers, without the child that tracks semaphores."""
     return [child for child in children(nanny) if b"spawn_main" in _command(child)]
 
 

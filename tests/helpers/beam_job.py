@@ -1,4 +1,4 @@
-"""One call of keras_elmo.scale, in a process of its own, as on whoever starts a job.
+"""Calls a function of keras_elmo.scale in its own process, like whoever starts a job.
 
 python -m tests.helpers.beam_job FUNCTION ARGUMENTS [BEAM OPTIONS]
 

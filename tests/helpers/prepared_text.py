@@ -26,7 +26,7 @@ def write_texts(folder, times=7):
 
 
 def read_lines(text):
-    """The words of each line of a `PreparedText`."""
+    """Returns the words of each line in a `PreparedText`."""
     return [
         [text.words[number].decode() for number in text.read_line(line)]
         for line, _ in text.lines(0, text.num_lines)
@@ -44,7 +44,7 @@ def write_manifest(folder, **changes):
 
 
 def forge(folder, name, content):
-    """Replaces a file, and makes the manifest say that it has to be so."""
+    """Replaces a file, with its size and hash in the manifest."""
     path = folder / name
     if isinstance(content, bytes):
         path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""The folder of a prepared text: what is read of it, and what is refused."""
+"""The folder of a prepared text: what is read from it, and what is refused."""
 
 import os
 import shutil
@@ -87,7 +87,7 @@ def test_the_most_frequent_first(original):
 
 
 def test_reading_takes_numpy_alone(original, tmp_path):
-    """Neither TensorFlow nor Keras."""
+    """Reading imports neither TensorFlow nor Keras."""
     code = f"""
 import sys
 from random import Random
@@ -164,7 +164,7 @@ NAMES = ["words.txt", "counts.npy", "shard-00001.words.npy", "shard-00001.lines.
 
 @pytest.mark.parametrize("name", NAMES)
 def test_damaged_files(name, folder):
-    """Which one is said, before anything of it is used."""
+    """A damaged file is named before anything of it is used."""
     path = folder / name
     content = path.read_bytes()
     path.write_bytes(content[:-1])
@@ -189,7 +189,7 @@ def header(array, **changes):
 
 
 def test_forged_files(original, tmp_path):
-    """Hashes that are right of a folder that nobody could have written."""
+    """A folder with right hashes and impossible content is refused."""
     words = np.load(original / NAMES[2])
     lines = np.load(original / NAMES[3])
     falling, short = lines.copy(), lines.copy()
@@ -229,7 +229,7 @@ def test_other_tokenizer(original):
 
 
 def test_alone(original, tmp_path):
-    """Two dictionaries do not go together, nor is it a text of lines."""
+    """A prepared text stands alone, and is not prepared again."""
     others = [original, tmp_path / "text.txt"]
     with pytest.raises(ValueError, match="prepared is a prepared text and must be "):
         Corpus(others, VOCABULARY)

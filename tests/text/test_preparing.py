@@ -1,4 +1,4 @@
-"""Texts become the same folder, however often the process that makes it ends."""
+"""Texts become the same folder, however often preparing is interrupted."""
 
 import contextlib
 import gzip
@@ -72,7 +72,7 @@ def interrupted(owner, name, calls, match=None):
 
 @pytest.mark.parametrize("number", [0, 1, 3])
 def test_interrupted_while_splitting(number, texts, whole, out, monkeypatch):
-    """Twice; each time it says what is kept, and splits no line again."""
+    """Interrupted twice, it says what is kept, and splits no line again."""
     for kept in (number, 2 * number):
         parts = "1 part is" if kept == 1 else f"{kept} parts are"
         told = f"{parts} kept in {out}.parts; the same call goes on from there"
@@ -92,7 +92,7 @@ def test_interrupted_while_splitting(number, texts, whole, out, monkeypatch):
 
 @pytest.mark.parametrize("name", ["_merge", "_write_shard", "write_json"])
 def test_interrupted_while_joining(name, texts, whole, out):
-    """Twice; the parts are joined anew."""
+    """Interrupted twice, the parts are joined anew."""
     for number in (0, min(2, 3 * (name == "_write_shard"))):
         with interrupted(part_dictionaries, name, number, "parts are kept"):
             prepare(texts, out, "whitespace")
@@ -117,8 +117,8 @@ def test_killed_while_parts_are_removed(texts, whole, out, capsys):
 
 
 def test_a_complete_folder(texts, whole, out, capsys):
-    """Of other files, or of another tokenizer, it is in the way."""
-    # An empty folder is not.
+    """A folder of other files, or of another tokenizer, is not replaced."""
+    # An empty folder is.
     out.mkdir()
     prepare(texts, out, "whitespace")
     prepare(texts, out, "whitespace", progress=True)
@@ -130,7 +130,7 @@ def test_a_complete_folder(texts, whole, out, capsys):
 
 
 def test_another_text(texts, out):
-    """Parts of another text are not taken."""
+    """Parts of another text are refused."""
     with interrupted(TextParts, "write", 2):
         prepare(texts, out, "whitespace")
     with pytest.raises(ValueError, match="`tokenizer` must be 'whitespace', as in .*b"):
@@ -147,7 +147,7 @@ def test_another_text(texts, out):
 
 
 def test_a_folder_in_use(texts, out):
-    """Neither the parts of another process are taken nor a folder of other files."""
+    """Parts of a running process, and a folder of other files, are refused."""
     parts = out.parent / "out.parts"
     source = preparing.open_source(texts, None, CorpusStats())
     with TextParts(str(out), source, "whitespace").opened():
@@ -171,7 +171,7 @@ def test_no_word(tmp_path):
 
 
 def test_a_full_disk(texts, whole, out):
-    """Nothing half-written; what is complete is kept."""
+    """A full disk leaves nothing half-written."""
     with files_of_at_most(700):
         with pytest.raises(OSError, match="out.parts/part-00000"):
             prepare(texts, out, "whitespace")
@@ -189,7 +189,7 @@ def test_more_parts_than_open_files(out, monkeypatch):
 
 
 def test_the_size_of_parts_does_not_show(texts, whole, tmp_path, monkeypatch):
-    """Numbers of words are those of all parts together."""
+    """Words are numbered in all parts together."""
     prepare(texts, tmp_path / "many", "whitespace")
     monkeypatch.setattr(preparing, "_PART_WORDS", 1_000_000)
     prepare(texts, tmp_path / "one", "whitespace")
@@ -293,13 +293,13 @@ def test_iterables(corpus, out):
     prepare(corpus, out, tokenizer, column)
     assert lines_of(out) == EXPECTED
     assert PreparedText(out).tokenizer == "whitespace"
-    # Whether it is the same is not known.
+    # Nobody knows whether it is the same text.
     with pytest.raises(ValueError, match="out exists already"):
         prepare(iter(["a"]), out)
 
 
 def test_an_interrupted_iterable(out):
-    """It is read again from its beginning; what has changed is noticed."""
+    """An iterable is read again from its beginning; a change is noticed."""
     lines = LINES * 30
     with interrupted(TextParts, "write", 2, "2 parts are kept"):
         prepare(iter(lines), out)
