@@ -82,7 +82,7 @@ class StringLayer(StringsFirst, keras.layers.Layer):
             )
         if hasattr(value, "dtype"):
             self._check(value, argument)
-        tensor = as_padded(value)
+        tensor = padded(value)
         self._check(tensor, argument)
         return tensor
 
@@ -101,18 +101,15 @@ class StringLayer(StringsFirst, keras.layers.Layer):
 
 
 def padded(tokens: Tensor) -> Tensor:
-    """Fills up a `tf.RaggedTensor` of tokens with `""`, to one position at least."""
+    """Converts strings, ragged or not, to a string tensor padded with `""`.
+
+    Later layers need at least one position, which a ragged tensor therefore gets.
+    """
+    if not isinstance(tokens, tf.RaggedTensor):
+        return tf.convert_to_tensor(tokens, tf.string)
     tokens = tokens.to_tensor("")
-    # Later layers need at least one position.
     missing = tf.cast(tf.shape(tokens)[1] == 0, tf.int32)
     return tf.pad(tokens, [[0, 0], [0, missing]], constant_values="")
-
-
-def as_padded(tokens: Tensor) -> Tensor:
-    """Converts strings, ragged or not, to a string tensor padded with `""`."""
-    if isinstance(tokens, tf.RaggedTensor):
-        return padded(tokens)
-    return tf.convert_to_tensor(tokens, tf.string)
 
 
 @do_not_convert
