@@ -1,12 +1,8 @@
 """Checks of the options of pretraining that concern several of them."""
 
 from numbers import Real
-from typing import TYPE_CHECKING
 
 from keras_elmo.utils.checks import called, check_type, received, refuse
-
-if TYPE_CHECKING:
-    from keras_elmo.training.training_options import TrainingOptions
 
 DTYPES = ("float32", "mixed_bfloat16")
 _REASONS_AGAINST = {
@@ -15,10 +11,14 @@ _REASONS_AGAINST = {
 }
 
 
-def check_schedule(options: "TrainingOptions") -> None:
+def check_schedule(
+    optimizer: object,
+    schedule: str | None,
+    rate: object,
+    warmup_steps: int,
+    steps: int | None,
+) -> None:
     """Raises unless the learning rate, its schedule and the optimizer go together."""
-    optimizer, schedule = options.optimizer, options.schedule
-    rate, warmup_steps = options.learning_rate, options.warmup_steps
     if not isinstance(optimizer, str | None):
         if not hasattr(optimizer, "apply_gradients"):
             check_type(str, "a name or a Keras optimizer", optimizer=optimizer)
@@ -39,13 +39,13 @@ def check_schedule(options: "TrainingOptions") -> None:
         )
     if schedule == "falling":
         return
-    if options.steps is None:
+    if steps is None:
         raise ValueError(
             f"{called('schedule')} cosine needs {called('steps')}, at whose end "
             f"the learning rate is 0. {received(steps=None)}"
         )
-    if not 0 <= warmup_steps < options.steps:
-        rule = f"at least 0 and below {called('steps')}, {options.steps}"
+    if not 0 <= warmup_steps < steps:
+        rule = f"at least 0 and below {called('steps')}, {steps}"
         refuse("warmup_steps", rule, warmup_steps)
 
 

@@ -283,6 +283,12 @@ class TrainingOptions:
                 f"{called('patience')} needs a {called('validation')} text. "
                 + received(patience=self.patience, validation=None)
             )
-        check_schedule(self)
+        check_schedule(
+            self.optimizer,
+            self.schedule,
+            self.learning_rate,
+            self.warmup_steps,
+            self.steps,
+        )
         if self.steps is None and self.minutes is None and self.epochs is None:
             object.__setattr__(self, "epochs", EPOCHS)
