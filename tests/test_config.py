@@ -33,7 +33,7 @@ MILLIONS = {"tiny": 0.1, "mini": 3.0, "small": 13.6, "medium": 28.0, "original":
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_preset_sizes(name):
-    """Those of the documentation, and as many weights as a published file has."""
+    """The documented sizes, and as many weights as a published file has."""
     config = ElmoConfig.preset(name)
     shapes = numpy_reference.published_shapes(config.to_options())
     published = sum(math.prod(shape) for shape in shapes.values())

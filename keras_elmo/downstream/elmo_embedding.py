@@ -9,7 +9,6 @@ from keras import ops
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.inputs import (
     are_layers,
-    check_backend,
     check_ids,
     make_char_ids,
 )
@@ -160,6 +159,7 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
 
     # Of ids and of layers; numbers are not cast to the policy of the encoder.
     _dtype_without_strings = input_dtype = "float32"
+    _alternative = "the ids, with its method `char_ids`,"
 
     def __call__(self, inputs: Tensor, *args: object, **kwargs: object) -> Tensor:
         check_not_forked(keras.backend.backend())
@@ -167,7 +167,8 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
 
     def _numbers(self, inputs: Tensor) -> Tensor:
         """Returns the layers of `precompute` as they are, and all else as ids."""
-        check_backend(inputs)
+        if are_strings(inputs):
+            self._require_tensorflow_backend()
         if are_layers(inputs, self.layers_shape):
             return inputs
         return self.char_ids(inputs)

@@ -79,16 +79,6 @@ def _is_whole_text(shape: Shape) -> bool:
     return len(shape) == 1
 
 
-def check_backend(inputs: Tensor) -> None:
-    """Refuses strings where Keras has none."""
-    if are_strings(inputs) and keras.backend.backend() != "tensorflow":
-        raise RuntimeError(
-            "ElmoEmbedding takes strings on Keras's TensorFlow backend only; other "
-            "backends have none. Make ids of them before the model, with its method "
-            f"`char_ids`. Received: backend={keras.backend.backend()!r}"
-        )
-
-
 def check_ids(inputs: Tensor, ids_per_token: int) -> Tensor:
     """Returns ids, or lists of them, as integers; refuses other shapes."""
     if not hasattr(inputs, "shape"):

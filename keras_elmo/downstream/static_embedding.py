@@ -9,7 +9,7 @@ from keras import ops
 from keras.backend import standardize_dtype
 
 from keras_elmo.downstream.token_mask import TokenMask, is_ids
-from keras_elmo.text.string_layer import StringLayer, as_padded
+from keras_elmo.text.string_layer import StringLayer, padded
 from keras_elmo.text.vector_file import read_vector_file
 from keras_elmo.utils.checks import check_at_least, check_type
 from keras_elmo.utils.keras_classes import keras_class
@@ -146,7 +146,7 @@ class StaticEmbedding(StringLayer):
             `(batch, tokens)` int32 tensor: 0 after the end of a sentence, 1 for an
             unknown word, from 2 on the words in their order.
         """
-        tokens = as_padded(tokens)
+        tokens = padded(tokens)
         table = self.table()
         ids = table.lookup(tokens)
         lower = table.lookup(tf.strings.lower(tokens, "utf-8"))

@@ -18,7 +18,13 @@ from keras_elmo.files.sources import Source, tokenizer_of
 from keras_elmo.text.answers import LabelsTexts, numbers_of_words
 from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.columns import Columns
-from keras_elmo.text.labelled_texts import ExampleReader, Label, Text, targets_of
+from keras_elmo.text.labelled_texts import (
+    ExampleReader,
+    Label,
+    Text,
+    count_labels,
+    targets_of,
+)
 from keras_elmo.text.token_lists import read_sentences
 from keras_elmo.utils.checks import (
     called,
@@ -184,20 +190,24 @@ class TextClassifier(TextClassifierModel):
         columns = Columns(text_column, pair_column, label_column)
         given = (texts, labels, validation_data, validation_split)
         parts = self._read.parts(*given, columns)
-        distinct = {label for row in parts[0].labels for label in row}
+        argument = "texts" if labels is None else "labels"
+        distinct = {label for row in parts[0] for label in row.labels}
         if len(distinct) < 2 - self.multi_label:
-            argument = parts[0].argument
             told = f"only {next(iter(distinct))!r}" if distinct else "none"
             rule = "must have labels of two kinds at least"
             raise ValueError(f"{called(argument)} {rule}. Received: {told}")
         known = self.labels or sorted(distinct)
         if self.labels is None:
-            parts[0].counts().warn_of_spellings("labels", stacklevel=3)
-        targets = [targets_of(part, known, self.multi_label) for part in parts]
+            count_labels(parts[0]).warn_of_spellings("labels", stacklevel=3)
+        arguments = argument, argument if validation_data is None else "validation_data"
+        targets = [
+            targets_of(part, known, self.multi_label, name)
+            for part, name in zip(parts, arguments, strict=False)
+        ]
         if self.labels is None:
             self._set_labels(known)
         train, *validation = [
-            self._prepared(part.texts, target, batch_size)
+            self._prepared([row.texts for row in part], target, batch_size)
             for part, target in zip(parts, targets, strict=True)
         ]
         return self._fit(
@@ -210,18 +220,19 @@ class TextClassifier(TextClassifierModel):
         )
 
     def _prepared(
-        self, columns: Sequence[Sequence[Text]], targets: np.ndarray, batch_size: int
+        self, rows: Sequence[Sequence[Text]], targets: np.ndarray, batch_size: int
     ) -> Iterable[tuple[Tensor, ...]]:
         """Returns batches for `fit`, with the layers of the frozen biLM."""
-        read = self._split(columns)
+        read = self._split(rows)
         batches = (
             (self._inputs([[x[k] for k in places] for x in read]), targets[places])
             for places in _shuffled_groups(numbers_of_words(read), batch_size)
         )
         return layer_dataset(self._precomputed(batches, shuffle=True))
 
-    def _split(self, columns: Sequence[Sequence[Text]]) -> list[list[Tokens]]:
-        tokenizer = tokenizer_of(self.elmo.encoder)
+    def _split(self, rows: Sequence[Sequence[Text]]) -> list[list[Tokens]]:
+        """Returns the words of the texts; of pairs, of the first and of the second."""
+        tokenizer, columns = tokenizer_of(self.elmo.encoder), zip(*rows, strict=True)
         return [[*read_sentences(texts, tokenizer, _AHEAD)] for texts in columns]
 
     def _words(self, texts: object) -> list[list[Tokens]]:

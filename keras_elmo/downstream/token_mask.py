@@ -4,7 +4,7 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.recurrence import leading
-from keras_elmo.text.string_layer import as_padded, sentence_lengths
+from keras_elmo.text.string_layer import padded, sentence_lengths
 from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.types import Shape, Tensor
@@ -44,7 +44,7 @@ class TokenMask(keras.Operation):
         """Returns the mask in which a sentence without any token has no position."""
         if is_ids(tokens):
             return ops.not_equal(tokens, 0)
-        tokens = as_padded(tokens)
+        tokens = padded(tokens)
         return tf.sequence_mask(sentence_lengths(tokens), tf.shape(tokens)[1])
 
     def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:

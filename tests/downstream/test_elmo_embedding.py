@@ -304,7 +304,7 @@ def test_dtype_is_the_encoders():
 
 
 def test_global_policy():
-    """Keras's own; a layer of a file has that of its creation."""
+    """Keras's global policy; a layer from a file keeps its own."""
     encoder = random_encoder().with_dtype("float32")
     with global_policy("mixed_bfloat16"):
         layer = ElmoEmbedding(encoder)

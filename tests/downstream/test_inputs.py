@@ -210,7 +210,7 @@ def test_dataset(layer):
     ids=str,
 )
 def test_wrong_inputs(inputs, received, layer):
-    """Neither axes nor type may be others."""
+    """Refuses other axes and other types."""
     assert layer.layers_shape == (3, None, 14)
     with pytest.raises(ValueError, match=f"`inputs` must be text .*{received}"):
         layer(inputs)

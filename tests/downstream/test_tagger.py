@@ -201,7 +201,7 @@ def test_a_sentence_at_a_time(trained):
 
 
 def test_marginals_after_training():
-    """They are those of the present weights."""
+    """Marginals follow the present weights."""
     tagger = random_tagger()
     ((_, before),) = tagger.marginals([["Ada", "sat"]])
     weights = numpy_of(tagger.head.weights)
@@ -310,7 +310,7 @@ def test_unknown_tags():
 
 @pytest.mark.usefixtures("eagerly")
 def test_small_data():
-    """One sentence, of two words; the others have none."""
+    """One sentence has two words, the rest have none."""
     tagger = make(lstm_units=0)
     data = [([], []), (["We", "sat"], ["PRON", "VERB"]), ([""], [""])]
     tagger.fit(data, validation_data=data, epochs=1, verbose=0)

@@ -155,7 +155,7 @@ def test_skips_masked_tokens_in_between():
 
 
 def test_gradients_equal_enumeration():
-    """Those by the scores, and by the weights of the layer."""
+    """Gradients of the scores, and of the weights of the layer."""
     rng = np.random.default_rng(1)
     layer = random_layer(6, rng)
     scores = rng.normal(size=(3, 6, 6)).astype("float32")

@@ -8,10 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.embedding.embedder import embed
 from keras_elmo.models.encoder import Encoder, build_encoder, check_char_ids
 from keras_elmo.models.pretraining import build_pretraining_model
 from keras_elmo.utils import bfloat16
 from tests.helpers import numpy_reference
+from tests.helpers.combinations import BATCHES, DTYPES, check_combination, encoder_of
 from tests.helpers.layer_checks import global_policy, numpy_of
 from tests.helpers.small import (
     CONFIG,
@@ -227,7 +229,7 @@ def test_a_copy_in_low_precision():
 
 
 def test_slow_dtype_warns(monkeypatch):
-    """Once, whoever chooses it, on a processor without instructions for it."""
+    """One warning for each model, on a processor without instructions for it."""
     monkeypatch.setattr(bfloat16, "multiplies_bfloat16", lambda: False)
     encoder = random_encoder(SMALLER)
     for make in (
@@ -238,3 +240,23 @@ def test_slow_dtype_warns(monkeypatch):
         with pytest.warns(UserWarning, match="no instructions for bfloat16") as caught:
             make()
         assert len(caught) == 1
+
+
+@pytest.mark.parametrize(
+    ("batch", "dtype"),
+    [
+        *((batch, "float32") for batch in BATCHES),
+        *(("natural order", dtype) for dtype in DTYPES[1:]),
+        ("no words", "bfloat16"),
+    ],
+)
+def test_combinations(batch, dtype):
+    """Every way to call an encoder agrees with the oracle, and so does `embed`."""
+    check_combination(BATCHES[batch], dtype)
+    if dtype == "float32":
+        options, weights = published(encoder_of(dtype))
+        vectors = embed(encoder_of(dtype), BATCHES[batch])
+        for tokens, found in zip(BATCHES[batch], vectors, strict=True):
+            layers, _ = numpy_reference.encode(tokens, options, weights)
+            wanted = [layer[1:-1] for layer in layers]
+            np.testing.assert_allclose(found, wanted, atol=1e-5)
