@@ -189,6 +189,9 @@ def test_resume_without_init(directory, text, tmp_path):
         pretrain(None, text, steps=3, **{**arguments, "init": tmp_path / "other"})
     with pytest.raises(ValueError, match="Received: init='PretrainingModel in memory'"):
         pretrain(None, text, steps=3, **{**arguments, "init": model})
+    (tmp_path / "run" / "vocabulary.txt").unlink()
+    with pytest.raises(ValueError, match=r"vocabulary\.txt: is lost, and `init`, whi"):
+        pretrain(None, text, steps=3, **arguments)
 
 
 def test_text_messages(directory, tmp_path, capsys):
