@@ -36,11 +36,13 @@ class ForeignFormat(NamedTuple):
         files: patterns of file names: a folder must match all of them; a single file
             must match the only one.
         help: help text of the command-line option for the format.
+        value: what its help calls the value of that option, `"DIR"` or `"FILE"`.
     """
 
     kind: str
     files: str
     help: str
+    value: str = "DIR"
 
     def matches(self, path: StrPath) -> bool:
         """Whether a file or folder has this format, judged by names alone."""

@@ -17,7 +17,8 @@ from keras_elmo.training.warm_start import WarmStart
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of, write_pretrained
 from tests.helpers.runs import SMALLER as CONFIG
-from tests.helpers.runs import assert_same_weights, write_text
+from tests.helpers.runs import write_text
+from tests.helpers.small import assert_same_weights
 
 pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]
 
@@ -188,6 +189,9 @@ def test_resume_without_init(directory, text, tmp_path):
         pretrain(None, text, steps=3, **{**arguments, "init": tmp_path / "other"})
     with pytest.raises(ValueError, match="Received: init='PretrainingModel in memory'"):
         pretrain(None, text, steps=3, **{**arguments, "init": model})
+    (tmp_path / "run" / "vocabulary.txt").unlink()
+    with pytest.raises(ValueError, match=r"vocabulary\.txt: is lost, and `init`, whi"):
+        pretrain(None, text, steps=3, **arguments)
 
 
 def test_text_messages(directory, tmp_path, capsys):
