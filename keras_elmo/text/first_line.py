@@ -9,7 +9,7 @@ from keras_elmo.text.lines import Line
 def first_line(
     lines: Iterator[Line], skipped: tuple[str, ...] = ()
 ) -> tuple[str, Iterator[Line]]:
-    """Returns the first line that is not blank, `""` if there is none, and all lines.
+    """Returns the first line that is not blank, or else the last one, and all lines.
 
     Lines that begin with one of the strings in `skipped` do not count.
     """
@@ -18,7 +18,7 @@ def first_line(
         begun.append(line)
         if line[1].strip() and not line[1].startswith(skipped):
             return line[1], chain(begun, lines)
-    return "", iter(begun)
+    return begun[-1][1] if begun else "", iter(begun)
 
 
 def uncompressed(path: str) -> str:

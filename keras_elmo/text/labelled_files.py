@@ -15,7 +15,6 @@ from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import parse_json_object
 
 Form: TypeAlias = Literal["tsv", "csv", "jsonl"]
-# A text, a list of words, or a label.
 Value: TypeAlias = Any
 # The number of a row's first line, and its values by the fields of `Columns`.
 Row: TypeAlias = tuple[int, dict[str, Value]]
@@ -186,14 +185,16 @@ class _Table:
             # Unlike `csv`, which takes no cell of more than 131,072 characters.
             unquoted = ((number, line.split("\t")) for number, line in self._lines)
             return self._cells(unquoted, "tabs")
-        start = self._first[: csv.field_size_limit()]
-        commas, semicolons = (
-            len(next(csv.reader([start], delimiter=x), [])) for x in ",;"
-        )
         # What some countries have in place of commas.
-        if commas < 2 <= semicolons:
+        if self._num_columns(",") < 2 <= self._num_columns(";"):
             return self._cells(self._quoted(";"), "semicolons")
         return self._cells(self._quoted(","), "commas")
+
+    def _num_columns(self, separator: str) -> int:
+        with contextlib.suppress(csv.Error):
+            rows = csv.reader([self._first], delimiter=separator, strict=True)
+            return len(next(rows, []))
+        return 0
 
     def _labels(self, number: int, value: Value) -> list[Value]:
         labels, rule = [value], "have a label: a string or an integer"
@@ -282,13 +283,13 @@ class _Table:
                     refuse(f"{name}_column", rule, place)
         # A label may stand beside texts that are read alone.
         most = len(places) + ("label" not in places)
-        if len({*places.values()}) < len(places) or (is_default and len(cells) > most):
+        distinct = {place for place in places.values() if place < len(cells)}
+        if len(distinct) < len(places) or (is_default and len(cells) > most):
             flags = ", ".join(called(f"{name}_column") for name in places)
             rule = f"have a {' and a '.join(places)} alone, or a header that names the "
             rule += f"columns; or give {flags}"
             refuse_line(self._path, number, rule, cells)
-        has_label = is_default and len(cells) == most > len(places)
-        if self._known_labels and has_label:
+        if is_default and self._known_labels and len(cells) == most > len(places):
             if not _are_labels(cells[-1], self._known_labels):
                 warnings.warn(
                     f"{where}: the label {cells[-1]!r} is not known to the model; if "

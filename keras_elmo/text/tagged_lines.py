@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from keras_elmo.text.file_kinds import is_conll
 from keras_elmo.text.first_line import first_line, uncompressed
-from keras_elmo.text.lines import form_of, strict_lines
+from keras_elmo.text.lines import Line, form_of, strict_lines
 from keras_elmo.text.tagged_text import (
     DOCUMENT_START,
-    Block,
     TreebankColumns,
     WordColumns,
     is_treebank,
@@ -104,9 +103,11 @@ def _read(
     if format == "conllu":
         table = TreebankColumns(path)
         place = table.place(column)
-    for block in table.blocks(lines):
-        words = [table.cell(row, table.word, "word") for row in block.rows]
-        yield _Part(words, partial(_lines_with_tags, table, place, block))
+    for block, has_words in table.blocks(lines):
+        rows = [*table.rows(block)] if has_words else []
+        words = [table.cell(row, table.word, "word") for row in rows]
+        numbers = [number for number, _ in rows]
+        yield _Part(words, partial(_lines_with_tags, table, place, block, numbers))
 
 
 def _format_of(path: str, first: str, is_file: bool) -> Format:
@@ -131,11 +132,12 @@ def _words_and_tags(words: Sequence[str], tags: Sequence[str]) -> Iterator[str]:
 def _lines_with_tags(
     table: WordColumns,
     place: int,
-    block: Block,
+    lines: Iterable[Line],
+    numbers: Sequence[int],
     words: Sequence[str],
     tags: Sequence[str],
 ) -> Iterator[str]:
-    tag_of = dict(zip((number for number, _ in block.rows), tags, strict=True))
-    for number, line in block.lines:
+    tag_of = dict(zip(numbers, tags, strict=True))
+    for number, line in lines:
         tag = tag_of.get(number)
         yield line if tag is None else table.with_tag(line, place, tag)

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from types import NoneType
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from keras_elmo.text.first_line import first_line, uncompressed
 from keras_elmo.text.lines import Files, Line, expand_files, refuse_line, strict_lines
@@ -63,20 +63,18 @@ def read_tagged(files: Files, column: str | int | None = None) -> list[TaggedSen
 def _read_file(path: str, column: str | int | None) -> list[TaggedSentence]:
     first, lines = first_line(strict_lines(path), skipped=NO_WORDS)
     table = (TreebankColumns if is_treebank(path, first) else WordColumns)(path)
-    sentences_of_rows = [rows for _, rows in table.blocks(lines) if rows]
-    if not sentences_of_rows:
+    sentences = []
+    for block, has_words in table.blocks(lines):
+        if has_words:
+            place = table.place(column)
+            if rows := [*table.rows(block)]:
+                words = [table.cell(row, table.word, "word") for row in rows]
+                tags = [table.cell(row, place, "tag") for row in rows]
+                numbers = [number for number, _ in rows]
+                sentences.append(TaggedSentence(words, tags, path, numbers))
+    if not sentences:
         raise ValueError(f"{path}: must hold words with tags. Received: no words")
-    place = table.place(column)
-    sentences = [
-        TaggedSentence(
-            [table.cell(row, table.word, "word") for row in rows],
-            [table.cell(row, place, "tag") for row in rows],
-            path,
-            [number for number, _ in rows],
-        )
-        for rows in sentences_of_rows
-    ]
-    name = next((name for name, k in table.names.items() if k == place), str(place))
+    name = table.name_of(place)
     if {tag for sentence in sentences for tag in sentence.tags} == {_UNSPECIFIED}:
         raise ValueError(
             f"{path}: must hold words with tags. "
@@ -92,13 +90,6 @@ def is_treebank(path: str, first: str) -> bool:
         return True
     number, *cells = first.split("\t")
     return len(cells) == 9 and bool(_WORD_NUMBER.fullmatch(number))
-
-
-class Block(NamedTuple):
-    """Lines that are a sentence or are between two, and the columns of its words."""
-
-    lines: list[Line]
-    rows: list[Row]
 
 
 class WordColumns:
@@ -119,16 +110,15 @@ class WordColumns:
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def blocks(self, lines: Iterable[Line]) -> Iterator[Block]:
-        """Yields the lines of each sentence, and those between sentences."""
+    def blocks(self, lines: Iterable[Line]) -> Iterator[tuple[list[Line], bool]]:
+        """Yields the lines of a sentence, or between two, and whether to read words."""
 
         def is_between(line: Line) -> bool:
             return not line[1].strip() or line[1].startswith(DOCUMENT_START)
 
         for between, group in groupby(lines, is_between):
             block = list(group)
-            has_words = not between and (self.width or self._learn(block))
-            yield Block(block, list(self._rows(block)) if has_words else [])
+            yield block, not between and (self.width > 0 or self._learn(block))
 
     def _learn(self, block: Iterable[Line]) -> bool:
         """Learns the form from a sentence; returns whether it has a word."""
@@ -155,7 +145,7 @@ class WordColumns:
             return [cell.strip(" ") for cell in line.split("\t")]
         return _BLANKS.split(line.strip(" \t"))
 
-    def _rows(self, block: Sequence[Line]) -> Iterator[Row]:
+    def rows(self, block: Sequence[Line]) -> Iterator[Row]:
         """Yields the columns of the words of a sentence."""
         is_above = True
         for number, line in block:
@@ -194,6 +184,11 @@ class WordColumns:
             f"from {self.word + 1} to {self.width - 1}, in {self.path}. "
             f"{received(column=column)}{hint}"
         )
+
+    def name_of(self, place: int) -> str:
+        """Returns the name of a column, or its place if it has none."""
+        names = self.names if self._has_header else {}
+        return next((name for name, k in names.items() if k == place), str(place))
 
     def cell(self, row: Row, place: int, what: str) -> str:
         """Returns a word or a tag."""
@@ -235,8 +230,9 @@ class TreebankColumns(WordColumns):
     default = "upos"
     word = 1
     width = 10
+    _has_header = True
 
-    def _rows(self, block: Sequence[Line]) -> Iterator[Row]:
+    def rows(self, block: Sequence[Line]) -> Iterator[Row]:
         following = 1
         for number, line in block:
             if line.startswith("#"):

@@ -58,7 +58,7 @@ def test_from_saved_model_arguments(folder, layer):
 def test_load(folder, layer):
     encoder = load(folder)
     assert encoder.config == SMALL
-    assert_same_weights(encoder, layer.encoder)
+    assert_same_weights(encoder.weights, layer.encoder.weights)
     assert not encoder.trainable_weights
 
 

@@ -37,11 +37,12 @@ from tests.helpers.looked_up import (
     looked_up_ids,
 )
 from tests.helpers.looked_up import SENTENCES as LOOKED_UP_SENTENCES
-from tests.helpers.runs import assert_same_weights, state_of
+from tests.helpers.runs import state_of
 from tests.helpers.small import (
     CONFIG,
     SENTENCES,
     SMALLER,
+    assert_same_weights,
     char_ids,
     published,
     random_encoder,

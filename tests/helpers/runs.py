@@ -109,12 +109,6 @@ def assert_same_arrays(arrays, others):
         np.testing.assert_array_equal(array, others[name], err_msg=name)
 
 
-def assert_same_weights(weights, others):
-    """Compares variables or arrays bit for bit."""
-    for weight, other in zip(weights, others, strict=True):
-        np.testing.assert_array_equal(numpy_of(weight), numpy_of(other))
-
-
 def timeless(directory):
     """Reads the rows of a history, without the clock."""
     rows = read_history(directory / "history.csv")

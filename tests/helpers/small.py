@@ -56,9 +56,9 @@ def randomise(layer, rng, scale=0.3):
             weight.assign(rng.normal(0, scale, weight.shape))
 
 
-def assert_same_weights(model, wanted):
-    """Bit for bit."""
-    for weight, other in zip(model.weights, wanted.weights, strict=True):
+def assert_same_weights(weights, others):
+    """Compares variables or arrays bit for bit."""
+    for weight, other in zip(weights, others, strict=True):
         np.testing.assert_array_equal(numpy_of(weight), numpy_of(other))
 
 

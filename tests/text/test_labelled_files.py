@@ -127,7 +127,10 @@ def test_csv_with_semicolons():
     content = 'text;label\n"warm, ""and""; long";good\ndull, long;bad\n'
     expected = ['warm, "and"; long', "dull, long"], LABELS
     assert read(content, name="file.csv") == expected
-    assert read("a;good\nb;bad\n", name="file.csv") == (["a", "b"], LABELS)
+    for content in ('"a";"good"\n"b";"bad"\n', '"a";good\nb;bad\n'):
+        assert read(content, name="file.csv") == (["a", "b"], LABELS)
+    quoted = '"warm, long";"good"\n"dull, long";"bad"\n'
+    assert read(quoted, name="file.csv") == (["warm, long", "dull, long"], LABELS)
     said = "file.csv, line 2: must have 2 columns, with se"
     with pytest.raises(ValueError, match=said):
         read("text;label\na,good\n", name="file.csv")
@@ -270,6 +273,11 @@ def test_texts_alone():
     assert texts('{"review": "a"}\n', "-", "review") == ["a"]
     assert texts("a\tb\nc\td\n", pairs=True) == [("a", "b"), ("c", "d")]
     assert texts("") == []
+
+
+def test_pairs_in_one_column():
+    with pytest.raises(ValueError, match="line 1: must have a text and a pair alone"):
+        texts("a\n", "x.tsv", pairs=True)
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -214,7 +214,7 @@ MALFORMED = {
     "word empty": ("We\tO\n  \tO\n", "line 2: must have a word that is not empty"),
     "tag empty": ("We\tO\nsat\t\n", "line 2: must have a tag that is not empty"),
     "comment below": ("a b O\n# c\n", "line 2: must have 3 columns"),
-    "csv": ("word,tag\nWe,O\n", "line 1: must have a word and its tag"),
+    "csv": ("word,tag\nWe, so,O\n", "line 1: must have a word and its tag"),
 }
 MALFORMED_CONLL_U = {
     "9 columns": (WORD + "2" + 8 * "\t_", "line 2: must have 10 columns between tabs"),

@@ -9,8 +9,7 @@ from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of, write_pretrained
 from tests.helpers.runs import SMALLER as CONFIG
-from tests.helpers.runs import assert_same_weights
-from tests.helpers.small import randomise
+from tests.helpers.small import assert_same_weights, randomise
 
 pytestmark = pytest.mark.graph
 

@@ -34,7 +34,6 @@ from tests.helpers.runs import (
     assert_same_arrays,
     assert_same_run,
     assert_same_state,
-    assert_same_weights,
     on_batches,
     ready_made,
     state_of,
@@ -42,6 +41,7 @@ from tests.helpers.runs import (
     validation_is,
     write_text,
 )
+from tests.helpers.small import assert_same_weights
 from tests.helpers.without_graphs import without_graphs
 
 pytestmark = pytest.mark.graph

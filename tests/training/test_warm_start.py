@@ -17,7 +17,8 @@ from keras_elmo.training.warm_start import WarmStart
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of, write_pretrained
 from tests.helpers.runs import SMALLER as CONFIG
-from tests.helpers.runs import assert_same_weights, write_text
+from tests.helpers.runs import write_text
+from tests.helpers.small import assert_same_weights
 
 pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]
 
