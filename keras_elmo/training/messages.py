@@ -1,4 +1,4 @@
-"""What a run tells: its recipe and memory at the beginning, its outcome at the end."""
+"""Messages of a run: recipe and memory at the beginning, the outcome at the end."""
 
 import math
 import shlex
@@ -20,7 +20,7 @@ _PROCESS_BYTES = 1_100_000_000
 _GATES = 9
 _UNIQUE_WORDS = 0.5
 _LOGITS = 3
-# From fewer words a model learns what they are, and little of their language.
+# From fewer words a model learns little about their language.
 _LITTLE_TEXT = 30_000
 
 
@@ -104,9 +104,9 @@ def closing_messages(
     words_per_epoch: int | None,
     first_step: int = 0,
 ) -> list[str]:
-    """Returns what came out, what to beware of, and what to do next.
+    """Returns the outcome, a warning if the text is small, and the next commands.
 
-    `first_step` is the last step of the process before.
+    `first_step` is the step from which this process went on.
     """
     messages = [f"{counted(state.step, 'update')} on {counted(state.words, 'word')}"]
     if math.isfinite(state.best()):
