@@ -10,6 +10,7 @@ from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.checks import (
     MOST_LAYERS,
     MOST_UNITS,
+    check_choice,
     check_path,
     checked_filters,
     is_integer,
@@ -22,7 +23,7 @@ from keras_elmo.utils.types import Config, StrPath
 # The published models' alphabet: ids of one word, and how many ids there are
 # (256 bytes, 5 boundary and padding ids, and 0 for a masked position).
 MAX_CHARACTERS = 50
-# Bytes of a word; its begin and its end take the other two.
+# Bytes of a word; its beginning and its end take the other two.
 MAX_BYTES = MAX_CHARACTERS - 2
 NUM_CHARACTERS = 262
 # The kinds of `Tokenizer`.
@@ -128,8 +129,7 @@ class ElmoConfig:
         if bool(self.word_embedding_units) != bool(vocabulary and vocabulary.words):
             rule = f"positive if, and only if, there are words, of {vocabulary}"
             refuse("word_embedding_units", rule, self.word_embedding_units)
-        if self.activation not in ("relu", "tanh"):
-            refuse("activation", "'relu' or 'tanh'", self.activation)
+        check_choice(("relu", "tanh"), activation=self.activation)
         if not isinstance(self.skip_connections, bool):
             refuse("skip_connections", "True or False", self.skip_connections)
         if not (is_number(self.dropout) and 0 <= self.dropout < 1):

@@ -55,7 +55,7 @@ EXTRAS = {
 # Options of such rooms, which the command line declares: they need no extra.
 OPTIONS = {"keras_elmo.serving.limits"}
 
-MAX_LINES = 300
+MAX_LINES = 350
 MAX_ANY = 100
 
 
@@ -193,7 +193,7 @@ def test_imports_point_down():
 
 
 def test_files_are_short_and_typed():
-    """A file has at most 300 lines, the package at most 100 names `Any`."""
+    """A file has at most 350 lines, the package at most 100 names `Any`."""
     lines = {module: source.count("\n") for module, source in modules()}
     long = {module: count for module, count in lines.items() if count > MAX_LINES}
     assert not long

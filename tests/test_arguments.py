@@ -243,7 +243,7 @@ def test_wrong_values(name, wrong, message, folder):
         attrgetter(name)(keras_elmo)(**{**valid_arguments(name), **wrong})
 
 
-@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.parametrize("name", [*LAYERS, "Tagger", "TextClassifier"])
 def test_arguments_stay(name):
     """What a layer was made of cannot be changed; what Keras applies can."""
     public = getattr(keras_elmo, name)

@@ -104,7 +104,7 @@ def test_dir_lists_public_names():
 REGISTERED = [
     *("BiLM", "CRF", "CRFDecode", "CRFLoss", "CharCNNEmbedding", "CharacterIds"),
     *("CharacterMask", "ElmoEmbedding", "Encoder", "Highway", "LanguageModelHead"),
-    *("PretrainingModel", "SampledSoftmax", "ScalarMix"),
+    *("PretrainingModel", "ProjectedLSTM", "SampledSoftmax", "ScalarMix"),
     *("StaticEmbedding", "Tagger", "TextClassifier"),
     *("TokenMask", "Tokenizer", "VocabularyEmbedding"),
 ]

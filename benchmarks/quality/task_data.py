@@ -46,9 +46,9 @@ class DataSet:
         if self.read is None:
             from keras_elmo.text.tagged_text import read_tagged
 
-            pairs: Iterable[Any] = read_tagged(str(path), self.column)
-        else:
-            pairs = self.read(path)
+            sentences = read_tagged(str(path), self.column)
+            return [row.words for row in sentences], [row.tags for row in sentences]
+        pairs = self.read(path)
         texts, labels = zip(*pairs, strict=True)
         return list(texts), list(labels)
 

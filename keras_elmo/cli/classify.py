@@ -68,7 +68,6 @@ _MULTI_LABEL = Option(
     *train_options(lstm_units=64, epochs=10, patience=3),
     setting("hidden", "Units of a hidden layer; 0 for none", 0),
     encoder="--model",
-    labels="--train",
 )
 def _train(arguments: Arguments) -> None:
     """Trains a biLSTM on the vectors of a frozen biLM, pooled over the words of a text.
@@ -148,7 +147,6 @@ def _predict(arguments: Arguments) -> None:
     _LABEL,
     TOKENIZER,
     JSON,
-    labels="--corpus",
 )
 def _evaluate(arguments: Arguments) -> None:
     """Prints precision, recall and F1 by label."""

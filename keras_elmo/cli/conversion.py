@@ -144,7 +144,7 @@ def _export(arguments: Arguments) -> None:
 
 
 _FORMATS = [
-    Option(key, foreign.help, "DIR", one_of="what")
+    Option(key, foreign.help, foreign.value, one_of="what")
     for key, foreign in FOREIGN_FORMATS.items()
 ]
 _FLAGS = ", ".join(option.flag for option in _FORMATS)
@@ -157,7 +157,7 @@ _FLAGS = ", ".join(option.flag for option in _FORMATS)
     "  keras-elmo import --checkpoint ckpt --vocabulary vocab.txt --out runs/mine",
     Option(
         "source",
-        "A folder with any of these; what it holds is found out",
+        "A folder or file with any of these; what it holds is found out",
         flag="DIR",
         one_of="what",
     ),

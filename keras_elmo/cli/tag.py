@@ -1,8 +1,7 @@
 """The subcommands of `keras-elmo tag`."""
 
 import dataclasses
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, BinaryIO
+from functools import partial
 
 from keras_elmo.cli.parsing import (
     CORPUS,
@@ -27,9 +26,6 @@ from keras_elmo.cli.tasks import (
 from keras_elmo.text.tagged_lines import FORMATS, json_lines, tagged_lines
 from keras_elmo.text.tagged_text import read_tagged
 from keras_elmo.utils.options import Option
-
-if TYPE_CHECKING:
-    import keras_elmo
 
 GROUPS["tag"] = "tag words, such as with parts of speech or named entities"
 
@@ -106,16 +102,8 @@ def _predict(arguments: Arguments) -> None:
     written while others are still being read.
     """
     options: Arguments = {name: arguments.get(name) for name in ("format", "column")}
-
-    def lines(
-        tagger: "keras_elmo.Tagger", path: str, stream: BinaryIO | None
-    ) -> Iterator[str]:
-        if "json" not in arguments:
-            return tagged_lines(path, tagger.tag, stream, **options)
-        both, names = tagger.tags_and_marginals, tagger.tags or ()
-        return json_lines(path, both, names, stream, **options)
-
-    predict("Tagger", arguments, lines)
+    lines = json_lines if "json" in arguments else tagged_lines
+    predict("Tagger", arguments, partial(lines, **options))
 
 
 @command(
@@ -130,4 +118,4 @@ def _predict(arguments: Arguments) -> None:
 def _evaluate(arguments: Arguments) -> None:
     """Prints precision, recall and F1 by type, as the script conlleval does."""
     files, column = arguments["x"], arguments.get("column")
-    evaluate("Tagger", arguments, lambda task: (read_tagged(files, column),))
+    evaluate("Tagger", arguments, lambda task: read_tagged(files, column))

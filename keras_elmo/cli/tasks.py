@@ -46,7 +46,7 @@ PREDICTS = Option(
     "FILE",
     required=True,
 )
-# The files that it names.
+# Kinds of such files.
 _KINDS = (KerasFile, OnnxFile, LiteRtFile)
 JSON = Option("json", "Print all scores as JSON", type=bool)
 TRAIN_OUT = Option(
@@ -99,12 +99,12 @@ def train_options(lstm_units: int, epochs: int, patience: int) -> tuple[Option, 
     )
 
 
-# What `fit` takes of them; the model takes the others.
+# Options of `fit`; the model takes the rest.
 _FIT = ("epochs", "batch_size", "patience")
 
 
 def _taken(arguments: Arguments, *names: str) -> Arguments:
-    """Moves the named arguments out of all, where they are given."""
+    """Moves the named arguments out of all, if they are there."""
     return {name: arguments.pop(name) for name in names if name in arguments}
 
 
@@ -138,7 +138,7 @@ def train(
     keras.utils.set_random_seed(seed)
     model = getattr(keras_elmo, name)(encoder, **arguments)
     if tokenizer is not None:
-        # Of the file that is written, too.
+        # Also the tokenizer of the file that is written.
         model.elmo.encoder.tokenizer = tokenizer
     scores: list[tuple[float, float]] = []
     began = time.monotonic()
@@ -155,12 +155,9 @@ def train(
         print(f"Epoch {epoch + 1}: {', '.join(parts)}", file=sys.stderr, flush=True)
 
     callback = keras.callbacks.LambdaCallback(on_epoch_end=say)
-    data_of_fit = examples if isinstance(examples, tuple) else (examples,)
     stopped = ""
     try:
-        model.fit(
-            *data_of_fit, validation_data=dev, **fit, verbose=0, callbacks=[callback]
-        )
+        model.fit(examples, validation_data=dev, **fit, verbose=0, callbacks=[callback])
     except KeyboardInterrupt as interrupt:
         stopped = str(interrupt) or "interrupted"
         if not scores:
@@ -213,8 +210,8 @@ def predict(
     if not is_stream:
         path, *more = expand_files(path, of_sentences=False)
         if more:
-            told = ", ".join([path, *more])
-            raise ValueError(f"--input must be one file. Received: {told}")
+            paths = ", ".join([path, *more])
+            raise ValueError(f"--input must be one file. Received: {paths}")
     source, _ = open_trained(arguments["model"], name, _KINDS)
     model = _load(source, arguments.get("tokenizer"))
     with written(out) as file, contextlib.ExitStack() as opened:
@@ -225,13 +222,11 @@ def predict(
             file.write(f"{line}\n")
 
 
-def evaluate(
-    name: str, arguments: Arguments, read: Callable[[Task], tuple[Data, ...]]
-) -> None:
-    """Prints a model's scores; `read` returns the arguments of its `evaluate`."""
+def evaluate(name: str, arguments: Arguments, read: Callable[[Task], Data]) -> None:
+    """Prints a model's scores on the examples that `read` returns."""
     source, task = open_trained(arguments["model"], name, _KINDS)
     data = read(task)
-    scores = _load(source, arguments.get("tokenizer")).evaluate(*data)
+    scores = _load(source, arguments.get("tokenizer")).evaluate(data)
     # It takes NumPy.
     from keras_elmo.text.tag_scores import conlleval_table, label_table
 
@@ -267,7 +262,7 @@ def export_trained(arguments: Arguments) -> None:
 
 
 def _load(source: ModelSource, tokenizer: str | None = None) -> Data:
-    """Loads a model, which splits texts by `tokenizer` if one is given."""
+    """Loads a model; `tokenizer`, if any, replaces its own."""
     import_keras(source.path)
     is_keras = isinstance(source, KerasFile)
     if is_keras:

@@ -92,15 +92,15 @@ class TagScoresByEpoch(keras.callbacks.Callback):
             for place, row in zip(group, rows, strict=True):
                 num_words = len(self._sentences[place].words)
                 predicted[place] = [self._tags[k] for k in row[:num_words]]
-        found = TagScores(
+        result = TagScores(
             (sentence.tags for sentence in self._sentences),
             (predicted[k] for k in range(len(self._sentences))),
             self._tags,
         )
-        scores = {"accuracy": found.accuracy}
-        if found.has_spans:
+        scores = {"accuracy": result.accuracy}
+        if result.has_spans:
             for name in ("precision", "recall", "f1"):
-                scores[name] = getattr(found.overall, name)
+                scores[name] = getattr(result.overall, name)
         # A sentence with an unknown tag has no loss.
         values, sizes = np.array(losses), np.array([*map(len, self._groups)])
         known = ~np.isnan(values)

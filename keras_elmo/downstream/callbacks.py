@@ -58,7 +58,7 @@ class MixWeightsLogger(keras.callbacks.Callback):
         return f"MixWeightsLogger(path={self.path!r})"
 
     def on_train_begin(self, logs: dict[str, float] | None = None) -> None:
-        self._embeddings = _embeddings_of(self.model)
+        self._embeddings = _find_embeddings(self.model)
         self.rows = []
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
@@ -76,7 +76,7 @@ class MixWeightsLogger(keras.callbacks.Callback):
         values = {
             f"{name}/{key}": value
             for name, embedding in self._embeddings.items()
-            for key, value in _values_of(embedding).items()
+            for key, value in _read_mix(embedding).items()
         }
         self.rows.append({"epoch": epoch, **values})
         if self.path is not None:
@@ -87,7 +87,7 @@ class MixWeightsLogger(keras.callbacks.Callback):
         return values
 
 
-def _embeddings_of(model: keras.Model) -> dict[str, ElmoEmbedding]:
+def _find_embeddings(model: keras.Model) -> dict[str, ElmoEmbedding]:
     """The layers by unique names, also those inside of other models and layers."""
     embeddings: dict[str, ElmoEmbedding] = {}
     # `model.layers` has the outermost ones alone.
@@ -106,7 +106,7 @@ def _embeddings_of(model: keras.Model) -> dict[str, ElmoEmbedding]:
     return embeddings
 
 
-def _values_of(embedding: ElmoEmbedding) -> dict[str, float]:
+def _read_mix(embedding: ElmoEmbedding) -> dict[str, float]:
     values = {}
     for k, (weights, gamma) in enumerate(embedding.mix_weights):
         prefix = f"mix_{k}/" if embedding.num_representations > 1 else ""

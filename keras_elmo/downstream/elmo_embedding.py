@@ -9,27 +9,23 @@ from keras import ops
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.inputs import (
     are_layers,
-    char_ids_of,
-    check_backend,
     check_ids,
+    make_char_ids,
 )
 from keras_elmo.downstream.token_mask import CharacterMask
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.sources import Source
-from keras_elmo.layers import freezing
-from keras_elmo.layers.scalar_mix import ScalarMix, regularizer_of
+from keras_elmo.layers.scalar_mix import ScalarMix, get_regularizer
 from keras_elmo.models.encoder import Encoder, copy_weights
 from keras_elmo.text.string_layer import StringsFirst, are_strings
 from keras_elmo.utils.checks import check_at_least, check_boolean, check_rate
-from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
+from keras_elmo.utils.keras_classes import freeze_layers, frozen_layers, keras_class
 from keras_elmo.utils.one_graph import OneGraph
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
-@freezing.freezable
+@keras_class
 class ElmoEmbedding(StringsFirst, keras.layers.Layer):
     """Turns text into word vectors: a biLM's layers, mixed with learned weights.
 
@@ -119,9 +115,9 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
         self.num_representations = num_representations
         self.dropout = dropout
         self.layer_norm = layer_norm
-        self.mix_regularizer = regularizer_of(mix_regularizer=mix_regularizer)
+        self.mix_regularizer = get_regularizer(mix_regularizer=mix_regularizer)
         self.keep_boundaries = keep_boundaries
-        # A copy: to freeze it leaves that of the source as it is.
+        # A copy, which can be frozen without freezing the source.
         self.encoder = Encoder(
             source_encoder.config,
             trainable=trainable_encoder,
@@ -163,6 +159,7 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
 
     # Of ids and of layers; numbers are not cast to the policy of the encoder.
     _dtype_without_strings = input_dtype = "float32"
+    _alternative = "the ids, with its method `char_ids`,"
 
     def __call__(self, inputs: Tensor, *args: object, **kwargs: object) -> Tensor:
         check_not_forked(keras.backend.backend())
@@ -170,7 +167,8 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
 
     def _numbers(self, inputs: Tensor) -> Tensor:
         """Returns the layers of `precompute` as they are, and all else as ids."""
-        check_backend(inputs)
+        if are_strings(inputs):
+            self._require_tensorflow_backend()
         if are_layers(inputs, self.layers_shape):
             return inputs
         return self.char_ids(inputs)
@@ -189,7 +187,7 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
         if not are_strings(inputs):
             return check_ids(inputs, self.encoder.config.ids_per_token)
         kind = self.encoder.tokenizer or TOKENIZER_IF_UNKNOWN
-        ids = char_ids_of(inputs, kind, self.encoder.config.token_vocabulary)
+        ids = make_char_ids(inputs, kind, self.encoder.config.token_vocabulary)
         if keras.backend.backend() != "tensorflow" and hasattr(ids, "numpy"):
             return ids.numpy()
         return ids
@@ -287,7 +285,7 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
             "mix_regularizer": keras.regularizers.serialize(self.mix_regularizer),
             "keep_boundaries": self.keep_boundaries,
             "trainable_encoder": self.trainable_encoder,
-            "frozen_layers": freezing.frozen_layers(self),
+            "frozen_layers": frozen_layers(self),
         }
 
     @classmethod
@@ -296,5 +294,5 @@ class ElmoEmbedding(StringsFirst, keras.layers.Layer):
         encoder = Encoder.from_config(config.pop("encoder"))
         frozen = config.pop("frozen_layers")
         layer = cls(encoder, **config)
-        freezing.freeze_layers(layer, frozen)
+        freeze_layers(layer, frozen)
         return layer

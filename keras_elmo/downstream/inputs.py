@@ -49,7 +49,7 @@ def are_layers(inputs: Tensor, layers_shape: Shape) -> bool:
 
 
 @do_not_convert
-def char_ids_of(
+def make_char_ids(
     inputs: Tensor, tokenizer: str, vocabulary: TokenVocabulary | None
 ) -> Tensor:
     """Returns the character ids of text `(batch,)` or words `(batch, tokens)`.
@@ -77,16 +77,6 @@ def _is_whole_text(shape: Shape) -> bool:
     if not 1 <= len(shape) <= 2:
         _refuse(shape, "string")
     return len(shape) == 1
-
-
-def check_backend(inputs: Tensor) -> None:
-    """Refuses strings where Keras has none."""
-    if are_strings(inputs) and keras.backend.backend() != "tensorflow":
-        raise RuntimeError(
-            "ElmoEmbedding takes strings on Keras's TensorFlow backend only; the "
-            "others have none. Make ids of them before the model, with its method "
-            f"`char_ids`. Received: backend={keras.backend.backend()!r}"
-        )
 
 
 def check_ids(inputs: Tensor, ids_per_token: int) -> Tensor:

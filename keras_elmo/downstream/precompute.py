@@ -45,7 +45,7 @@ _Words: TypeAlias = list[bytes]
 # A window, whose sentences are sorted by length, ends at either bound.
 _WINDOW_POSITIONS = 16_384
 _WINDOW_SENTENCES = 1_024
-# Sentences of a pass.
+# Sentences in one pass.
 _BATCH_SIZE = 64
 
 
@@ -73,7 +73,7 @@ def precompute(
             temporary file.
         directory: the folder of that file; by default the system's.
         inputs: names, or places in the tuple, of the inputs that `elmo` reads; by
-            default all strings and character ids. The others stay as they are.
+            default all strings and character ids. Other inputs stay as they are.
 
     Returns:
         The batches with layers in place of what `elmo` reads, float32 of shape
@@ -138,7 +138,7 @@ def layer_batches(
     batches: list[LayerBatch] = []
     sentences = _sentences(elmo, dataset, batches, inputs)
     windows = split_stream(sentences, len, _WINDOW_POSITIONS, _WINDOW_SENTENCES)
-    packed = _stored(_layers_of(elmo, windows), batches, max_memory, directory)
+    packed = _stored(_compute_layers(elmo, windows), batches, max_memory, directory)
     if not batches:
         raise ValueError("`dataset` must have a batch. Received: none")
     return LayerBatches(elmo.layers_shape, packed, batches, shuffle)
@@ -222,11 +222,11 @@ def _is_read(value: Tensor, ids_per_token: int) -> bool:
     return len(shape) == 3 and shape[-1] == ids_per_token and is_ids(value)
 
 
-def _layers_of(
+def _compute_layers(
     elmo: ElmoEmbedding, windows: Iterable[list[_Words]]
 ) -> Iterator[np.ndarray]:
     """Yields the layers of each sentence, `(layers, tokens, units)`."""
-    encode = partial(_ids_of, ids_per_word=elmo.encoder.config.ids_per_token)
+    encode = partial(_join_ids, ids_per_word=elmo.encoder.config.ids_per_token)
     runner = KerasRunner(elmo.encoder, encode)
     inside = slice(None) if elmo.keep_boundaries else slice(1, -1)
     for window in windows:
@@ -241,7 +241,7 @@ def _layers_of(
         yield from results
 
 
-def _ids_of(sentences: list[_Words], ids_per_word: int) -> np.ndarray:
+def _join_ids(sentences: list[_Words], ids_per_word: int) -> np.ndarray:
     """Returns the ids that a sentence's words are, between two masked ones."""
     (words,) = sentences
     ids = np.frombuffer(b"".join(words), "int32").reshape(1, -1, ids_per_word)
@@ -254,7 +254,7 @@ def _stored(
     max_memory: int,
     directory: StrPath | None,
 ) -> list[np.ndarray]:
-    """Returns the layers of each input of each batch, one sentence after the other.
+    """Returns one array for each input of each batch: its layers, sentence by sentence.
 
     They are in memory, or parts of a file that has no name.
     """

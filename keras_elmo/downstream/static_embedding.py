@@ -9,20 +9,19 @@ from keras import ops
 from keras.backend import standardize_dtype
 
 from keras_elmo.downstream.token_mask import TokenMask, is_ids
-from keras_elmo.text.string_layer import StringLayer, as_padded
+from keras_elmo.text.string_layer import StringLayer, padded
 from keras_elmo.text.vector_file import read_vector_file
 from keras_elmo.utils.checks import check_at_least, check_type
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.lazy import do_not_convert, tf
-from keras_elmo.utils.types import Config, Shape, StrPath, Tensor
+from keras_elmo.utils.types import Shape, StrPath, Tensor
 
-# Ids before those of the words.
+# Ids before the ids of the words.
 _PADDING, _UNKNOWN = 0, 1
 _NUM_SPECIALS = 2
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class StaticEmbedding(StringLayer):
     """Looks up one vector for each word, whatever its context.
 
@@ -147,7 +146,7 @@ class StaticEmbedding(StringLayer):
             `(batch, tokens)` int32 tensor: 0 after the end of a sentence, 1 for an
             unknown word, from 2 on the words in their order.
         """
-        tokens = as_padded(tokens)
+        tokens = padded(tokens)
         table = self.table()
         ids = table.lookup(tokens)
         lower = table.lookup(tf.strings.lower(tokens, "utf-8"))
@@ -184,6 +183,3 @@ class StaticEmbedding(StringLayer):
 
     def compute_output_shape(self, tokens_shape: Shape) -> Shape:
         return (*tokens_shape, self.units)
-
-    def get_config(self) -> Config:
-        return {**super().get_config(), "words": self.words, "units": self.units}

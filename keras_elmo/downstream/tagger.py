@@ -1,6 +1,7 @@
 """A Keras model from words to tags."""
 
 from collections.abc import Sequence
+from functools import partial
 
 import keras
 import numpy as np
@@ -24,11 +25,10 @@ from keras_elmo.text.tagged_sentences import (
     warn_of_unknown,
     words_of,
 )
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class Tagger(TagsSentences, TaggerModel):
     """Tags words, such as with parts of speech or named entities.
 
@@ -141,7 +141,8 @@ class Tagger(TagsSentences, TaggerModel):
         if dev:
             labels = labels_of(dev, tags)
             prepared = self._prepared(words_of(dev), batch_size, labels)
-            scoring = [TagScoresByEpoch(dev, *prepared, self._scored(), tags)]
+            score = partial(self._run, names=("tags", "loss"))
+            scoring = [TagScoresByEpoch(dev, *prepared, score, tags)]
         labels = labels_of(train, tags)
         _, batches = self._prepared(words_of(train), batch_size, labels, shuffle=True)
         return self._fit(
@@ -158,14 +159,14 @@ class Tagger(TagsSentences, TaggerModel):
     ) -> Sequence[Sequence[np.ndarray]]:
         empty = {
             "tags": np.empty(0, "int32"),
-            "marginals": np.empty((0, len(self._tags)), "float32"),
+            "marginals": np.empty((0, len(self._head().tags)), "float32"),
         }
         rows: list[Sequence[np.ndarray]] = [[empty[name] for name in outputs]]
         rows *= len(window)
         if any(window):
             groups, batches = self._prepared(window, batch_size)
             for group, (x,) in zip(groups, batches, strict=True):
-                values = map(ops.convert_to_numpy, self.outputs_on_batch(x, outputs))
+                values = map(ops.convert_to_numpy, self._run(x, names=tuple(outputs)))
                 for k, *row in zip(group, *values, strict=False):
                     rows[k] = row
         return rows

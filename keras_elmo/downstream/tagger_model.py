@@ -1,8 +1,7 @@
 """The model inside of a `Tagger`: batches of words to scores of tags."""
 
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Self
+from collections.abc import Iterable, Iterator, Sequence
 
 import keras
 import numpy as np
@@ -14,12 +13,13 @@ from keras_elmo.downstream.layer_batches import (
     layer_dataset,
 )
 from keras_elmo.downstream.static_embedding import StaticEmbedding
-from keras_elmo.downstream.tagger_head import TaggerHead, tagger_loss
-from keras_elmo.downstream.task_batches import TaskInputs, num_padded, with_padding_rows
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.downstream.token_mask import CharacterMask
 from keras_elmo.files.description import TAGGER, Task
 from keras_elmo.files.sources import Source
+from keras_elmo.layers.bilm import run_bilstm
+from keras_elmo.layers.crf import CRF, CRFLoss
+from keras_elmo.layers.crf_paths import crf_decode, crf_marginals, place_of_greatest
 from keras_elmo.onnx_graphs.crf_graph import TagPaths
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import add_bilstm, add_dense
@@ -33,11 +33,73 @@ from keras_elmo.utils.checks import (
     check_type,
     refuse,
 )
-from keras_elmo.utils.one_graph import BatchGraph, JaxFunction
-from keras_elmo.utils.types import Config, StrPath, Tensor
+from keras_elmo.utils.one_graph import batch_function
+from keras_elmo.utils.types import Shape, StrPath, Tensor
 
 # Half a gigabyte for 32 sentences of 50 words.
 _MOST_CRF_TAGS = 300
+
+
+class TaggerHead(keras.layers.Layer):
+    """Runs dropout, a bidirectional LSTM, a dense layer, and a CRF.
+
+    Takes vectors `(batch, tokens, units)` and a mask `(batch, tokens)`; returns what
+    `Tagger` does, which explains the other arguments.
+    """
+
+    def __init__(
+        self,
+        tags: list[str],
+        lstm_units: int,
+        crf: bool,
+        dropout: float,
+        **kwargs: object,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.supports_masking = True
+        self.tags = list(tags)
+        self.dropout = keras.layers.Dropout(dropout)
+        self.lstm = None
+        if lstm_units:
+            lstm = keras.layers.LSTM(lstm_units, return_sequences=True, name="lstm")
+            self.lstm = keras.layers.Bidirectional(lstm, name="bilstm")
+        self.scores = keras.layers.Dense(len(tags), name="scores")
+        self.crf = CRF(len(tags), tags, name="crf") if crf else None
+
+    def build(self, vectors_shape: Shape) -> None:
+        shape = tuple(vectors_shape)
+        if self.lstm is not None:
+            self.lstm.build(shape)
+            shape = self.lstm.compute_output_shape(shape)
+        self.scores.build(shape)
+        if self.crf is not None:
+            self.crf.build(self.scores.compute_output_shape(shape))
+
+    def call(
+        self, vectors: Tensor, mask: Tensor, training: bool | None = None
+    ) -> Tensor:
+        vectors = self.dropout(vectors, training=training)
+        if self.lstm is not None:
+            vectors = run_bilstm(self.lstm, vectors, mask, training)
+            vectors = self.dropout(vectors, training=training)
+        scores = self.scores(vectors)
+        return scores if self.crf is None else self.crf(scores, mask=mask)
+
+    def compute_mask(self, vectors: Tensor, previous_mask: Tensor = None) -> None:
+        # The CRF's outputs and the labels of the other loss tell what is masked.
+        return None
+
+    def decode(self, outputs: Tensor) -> Tensor:
+        """Returns the `(batch, tokens)` indices of the best tags."""
+        if self.crf is None:
+            return place_of_greatest(outputs, axis=-1)
+        return crf_decode(outputs)[0]
+
+    def probabilities(self, outputs: Tensor) -> Tensor:
+        """Returns the `(batch, tokens, tags)` probabilities of all tags."""
+        if self.crf is None:
+            return ops.softmax(ops.cast(outputs, "float32"), axis=-1)
+        return crf_marginals(outputs)
 
 
 class TaggerModel(TaskModel):
@@ -68,23 +130,20 @@ class TaggerModel(TaskModel):
         self.lstm_units = lstm_units
         self.crf = crf
         self.dropout = dropout
-        self._set_vectors(encoder, static, trainable_encoder)
+        self._set_vectors(encoder, static, [("words", "static")], trainable_encoder)
         self.head = None
-        self._inputs = TaskInputs(self.elmo, self.static, ("words", "static"))
-        self._tags: list[str] = []
-        self._best_tags = self._graph(lambda x: self._decode(x)[0])
-        self._marginals = self._graph(
-            lambda x: self._head().probabilities(self(x, training=False))
-        )
-        self._both = self._graph(self._decode_both)
+        self._run = batch_function(self, self._outputs)
         if tags is not None:
             self._make_head(tags)
         # The clipping of the authors' taggers.
         optimizer = keras.optimizers.Adam(1e-3, global_clipnorm=5.0)
-        self.compile(optimizer, tagger_loss(crf))
+        # Labels are -1 where there is no tag.
+        entropy = keras.losses.SparseCategoricalCrossentropy
+        loss = CRFLoss() if crf else entropy(from_logits=True, ignore_class=-1)
+        self.compile(optimizer, loss)
 
     def __repr__(self) -> str:
-        tags = reprlib.repr([*self._tags] or None)
+        tags = reprlib.repr(self.tags and [*self.tags])
         return f"Tagger(tags={tags}, lstm_units={self.lstm_units}, crf={self.crf})"
 
     def _make_head(self, tags: Sequence[str]) -> None:
@@ -96,10 +155,8 @@ class TaggerModel(TaskModel):
                 f"tags take memory: give {flag if flag[0] == '-' else 'crf=False'}. "
                 f"Received: {len(tags):,} tags, such as {tags[0]!r}"
             )
-        self._tags = [*tags]
-        self.head = TaggerHead(
-            self._tags, self.lstm_units, self.crf, self.dropout, name="head"
-        )
+        sizes = (self.lstm_units, self.crf, self.dropout)
+        self.head = TaggerHead([*tags], *sizes, name="head")
         units = self.elmo.layers_shape[-1]
         if self.static is not None:
             units += self.static.units
@@ -118,7 +175,7 @@ class TaggerModel(TaskModel):
     @property
     def tags(self) -> list[str] | None:
         """The names of the tags, in the order of their indices; `None` before `fit`."""
-        return self._tags or None
+        return None if self.head is None else self.head.tags
 
     def call(self, inputs: dict[str, Tensor], training: bool | None = None) -> Tensor:
         words = inputs["words"]
@@ -154,79 +211,34 @@ class TaggerModel(TaskModel):
 
         def batches() -> Iterator[tuple[Tensor, ...]]:
             for group in groups:
-                words = [sentences[k] for k in group]
-                width = num_padded([words])
+                x = self._inputs([[sentences[k] for k in group]], labels is not None)
                 if labels is None:
-                    yield (self._inputs([with_padding_rows(words)], width),)
+                    yield (x,)
                     continue
-                x = self._inputs([words], width)
-                y = np.full((len(group), width), NO_TAG, "int32")
+                y = np.full((len(group), x["words"].shape[1] - 2), NO_TAG, "int32")
                 for row, k in zip(y, group, strict=True):
                     row[: len(labels[k])] = labels[k]
                 yield x, y
 
         if not self.elmo.trainable_encoder:
-            layers = self._inputs.precomputed(batches(), shuffle)
+            layers = self._precomputed(batches(), shuffle)
         else:
             parts = [LayerBatch({}, x, tuple(y)) for x, *y in batches()]
             layers = LayerBatches(self.elmo.layers_shape, [], parts, shuffle)
         # Only `fit` needs a dataset of Keras, which takes 0.1 s to make.
         return groups, layer_dataset(layers) if shuffle else layers
 
-    # === Batches to tags ===
-
-    def predict_step(self, *args: Tensor) -> Tensor:
-        """Returns the indices of tags, as Keras's `predict_step` returns outputs."""
-        outputs = super().predict_step(*args)
-        if keras.backend.backend() == "jax":
-            return self._head().decode(outputs[0]), outputs[1]
-        return self._head().decode(outputs)
-
-    def predict_on_batch(self, x: dict[str, Tensor]) -> Tensor:
-        """Returns the `(batch, tokens)` indices of the best tags."""
-        if keras.backend.backend() != "tensorflow":
-            return super().predict_on_batch(x)
-        return self._best_tags(x)
-
-    def outputs_on_batch(
-        self, x: dict[str, Tensor], outputs: Sequence[str]
-    ) -> tuple[Tensor, ...]:
-        """Returns `"tags"`, `"marginals"`, or both, of one pass of the model."""
-        if len(outputs) > 1:
-            return self._both(x)
-        return (self.predict_on_batch(x) if "tags" in outputs else self._marginals(x),)
-
-    def _graph(self, function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-        """Returns a function of batches, compiled where the backend compiles."""
-        backend = keras.backend.backend()
-        if backend == "tensorflow":
-            return BatchGraph(function)
-        return JaxFunction(self, function) if backend == "jax" else function
-
-    def _decode(self, x: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Returns the best tags of a batch, and what the loss is computed of."""
-        outputs = self(x, training=False)
-        return self._head().decode(outputs), outputs
-
-    def _decode_both(self, x: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
-        """Returns the best tags of a batch, and the probabilities of all tags."""
-        tags, outputs = self._decode(x)
-        return tags, self._head().probabilities(outputs)
-
-    def _scored(self) -> Callable[[Tensor, Tensor], tuple[Tensor, float]]:
-        """Returns what computes the best tags of a batch and its loss."""
-
-        def score(x: dict[str, Tensor], y: Tensor) -> tuple[Tensor, Tensor]:
-            tags, outputs = self._decode(x)
-            return tags, self.loss(y, outputs)
-
-        def score_in_keras(x: dict[str, Tensor], y: Tensor) -> tuple[Tensor, float]:
-            self.reset_metrics()
-            loss = self.test_on_batch(x, y, return_dict=True)["loss"]
-            return self.predict_on_batch(x), loss
-
-        is_graph = keras.backend.backend() == "tensorflow"
-        return self._graph(score) if is_graph else score_in_keras
+    def _outputs(
+        self, x: dict[str, Tensor], *y: Tensor, names: Sequence[str]
+    ) -> list[Tensor]:
+        """Computes `"tags"`, `"marginals"` and `"loss"` by one pass of the model."""
+        head, outputs = self._head(), self(x, training=False)
+        compute = {
+            "tags": lambda: head.decode(outputs),
+            "marginals": lambda: head.probabilities(outputs),
+            "loss": lambda: self.loss(*y, outputs),
+        }
+        return [compute[name]() for name in names]
 
     # === Files ===
 
@@ -274,20 +286,3 @@ class TaggerModel(TaskModel):
             "scores": graph.add("Where", text.is_token, best, zero),
             "marginals": graph.add("Where", mask, probabilities, zero),
         }
-
-    def get_config(self) -> Config:
-        names = ("tags", "lstm_units", "crf", "dropout", "name", "trainable")
-        return {
-            **{name: getattr(self, name) for name in names},
-            "dtype": keras.dtype_policies.serialize(self.dtype_policy),
-            "encoder": keras.saving.serialize_keras_object(self.elmo),
-            "static": keras.saving.serialize_keras_object(self.static),
-        }
-
-    @classmethod
-    def from_config(cls, config: Config, custom_objects: object = None) -> Self:
-        layers = {
-            name: keras.saving.deserialize_keras_object(config[name])
-            for name in ("encoder", "static")
-        }
-        return cls(**{**config, **layers})

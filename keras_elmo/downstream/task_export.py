@@ -11,7 +11,7 @@ from keras_elmo.downstream.task_model import OnnxText, TaskModel
 from keras_elmo.files.description import TAGGER, Task, new_description
 from keras_elmo.files.finding import LITERT_SUFFIX, ONNX_SUFFIX, check_folder_name
 from keras_elmo.files.litert_graph import write_litert_file
-from keras_elmo.files.onnx_session import CHAR_IDS, STATIC_WORDS, metadata_of
+from keras_elmo.files.onnx_session import CHAR_IDS, STATIC_WORDS, new_metadata
 from keras_elmo.files.saved_model_format import add_signatures, write_description
 from keras_elmo.onnx_graphs.encoder_graph import add_encoder
 from keras_elmo.onnx_graphs.graph import Axes, OnnxGraph, check_size, write_onnx
@@ -92,7 +92,7 @@ def export(
         _write_onnx(self, filepath, quantize)
         return
     if keras.backend.backend() != "tensorflow":
-        rule = "A SavedModel holds" if format == _SAVED_MODEL else "LiteRT's file is of"
+        rule = "A SavedModel holds" if format == _SAVED_MODEL else "A LiteRT file holds"
         raise RuntimeError(
             f"{rule} a TensorFlow graph: export it in a process with "
             f"KERAS_BACKEND=tensorflow. Received: {keras.backend.backend()}"
@@ -120,7 +120,7 @@ def _write_saved_model(model: TaskModel, path: StrPath, tokenizer: str | None) -
     if model.static is not None:
         module.static_words = model.static.table()
 
-    def ids_of(tokens: Tensor, lengths: Tensor) -> list[Tensor]:
+    def make_ids(tokens: Tensor, lengths: Tensor) -> list[Tensor]:
         num_tokens = tf.shape(tokens)[1]
         tokens = tf.where(tf.sequence_mask(lengths, num_tokens), tokens, "")
         # A batch without words has a position.
@@ -131,7 +131,7 @@ def _write_saved_model(model: TaskModel, path: StrPath, tokenizer: str | None) -
     def compute(*texts: Tensor) -> dict[str, Tensor]:
         tokens, lengths = texts[:2]
         pairs = zip(texts[::2], texts[1::2], strict=True)
-        outputs = model.outputs_of_ids([ids_of(*pair) for pair in pairs])
+        outputs = model.outputs_of_ids([make_ids(*pair) for pair in pairs])
         named = _named(task, outputs, tf.shape(tokens)[1])
         return {**named, "sequence_len": tf.identity(lengths)}
 
@@ -167,7 +167,7 @@ def _write_onnx(model: TaskModel, path: StrPath, quantize: str | None) -> None:
     """Writes an ONNX file; `quantize` is `"int8"`, or `None` for float32."""
     check_size(model.weights, path)
     encoder = model.elmo.encoder
-    metadata = metadata_of(
+    metadata = new_metadata(
         encoder.config,
         encoder.tokenizer,
         quantize,
@@ -213,7 +213,7 @@ def _axes(name: str, num_names: int) -> Axes:
 
 
 def _one_batch(graph: OnnxGraph, first: list[str], second: list[str]) -> list[str]:
-    """Returns the ids of two texts as those of one batch, the first ones first."""
+    """Joins the ids of two texts to one batch, the first texts first."""
     sizes = [
         graph.slice(graph.add("Shape", x[0]), 1, 2, axis=0) for x in (first, second)
     ]

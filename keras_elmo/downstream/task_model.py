@@ -1,23 +1,33 @@
 """What a tagger and a classifier share: their vectors, `fit`, what is exported."""
 
+import inspect
 import os
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from types import NoneType
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import keras
+import numpy as np
 
 from keras_elmo.downstream.best_epoch import BestEpoch
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
+from keras_elmo.downstream.layer_batches import LayerBatches
+from keras_elmo.downstream.precompute import layer_batches
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.files.description import STATIC_IDS, Task
 from keras_elmo.files.onnx_session import CHAR_IDS
 from keras_elmo.files.sources import Source
 from keras_elmo.onnx_graphs.graph import OnnxGraph
+from keras_elmo.text.batch_shapes import rounded_up
+from keras_elmo.text.batching import Tokens
+from keras_elmo.text.plain_ids import PlainIds, StaticIds
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
-from keras_elmo.utils.types import StrPath, Tensor
+from keras_elmo.utils.types import Config, StrPath, Tensor
 
 _CALLBACKS = (keras.callbacks.Callback, list, tuple, NoneType)
+# JAX compiles for seconds whenever a batch has another number of tokens.
+_JAX_TOKENS = 16
 
 
 class OnnxText(NamedTuple):
@@ -43,8 +53,14 @@ class TaskModel(keras.Model):
         self,
         encoder: Source,
         static: StaticEmbedding | StrPath | None,
+        names: Sequence[tuple[str, str]],
         trainable_encoder: bool = False,
     ) -> None:
+        """Sets `elmo` and `static`.
+
+        For each text of a pair, or for the only one, `names` are what the inputs of
+        both are called.
+        """
         if not isinstance(encoder, ElmoEmbedding):
             encoder = ElmoEmbedding(encoder, trainable_encoder=trainable_encoder)
         elif encoder.num_representations > 1 or encoder.keep_boundaries:
@@ -59,6 +75,37 @@ class TaskModel(keras.Model):
             static.build()
         self.elmo = encoder
         self.static = static
+        self._names = [pair[:1] if static is None else pair for pair in names]
+        self._char_ids = PlainIds(encoder.encoder.config.token_vocabulary)
+        self._static_ids = None if static is None else StaticIds(static.words)
+
+    def _inputs(
+        self, texts: Sequence[Sequence[Tokens]], any_rows: bool = True
+    ) -> dict[str, np.ndarray]:
+        """Returns the inputs of a batch by name.
+
+        Of pairs, `texts` are the first sentences and the second ones. On JAX, batches
+        have few numbers of tokens and, unless they may have any, of rows: empty
+        sentences follow.
+        """
+        width = max([1, *map(len, chain.from_iterable(texts))])
+        if keras.backend.backend() == "jax":
+            width += -width % _JAX_TOKENS
+            rows = len(texts[0]) if any_rows else rounded_up(len(texts[0]))
+            texts = [[*column, *[[]] * (rows - len(column))] for column in texts]
+        inputs = {}
+        for (name, *static), sentences in zip(self._names, texts, strict=True):
+            inputs[name] = self._char_ids(sentences, width)
+            if self._static_ids is not None:
+                inputs[static[0]] = self._static_ids(sentences, width)
+        return inputs
+
+    def _precomputed(
+        self, batches: Iterable[tuple[Tensor, ...]], shuffle: bool
+    ) -> LayerBatches:
+        """Returns batches with the layers of the frozen biLM for character ids."""
+        names = [name for name, *_ in self._names]
+        return layer_batches(self.elmo, batches, shuffle, inputs=names)
 
     @staticmethod
     def _check_fit(
@@ -106,6 +153,28 @@ class TaskModel(keras.Model):
         with self.distribute_strategy.scope():
             self.optimizer.build(self.trainable_variables)
 
+    def get_config(self) -> Config:
+        arguments = inspect.signature(type(self).__init__).parameters.keys()
+        names = arguments - {"self", "encoder", "static", "trainable_encoder", "kwargs"}
+        config = {name: getattr(self, name) for name in (*names, "name", "trainable")}
+        config["encoder"] = self.elmo.get_config()
+        config["static"] = self.static and self.static.get_config()
+        config["dtype"] = self.dtype_policy
+        return dict(keras.saving.serialize_keras_object(config))
+
+    @classmethod
+    def from_config(cls, config: Config, custom_objects: object = None) -> Self:
+        # Taggers were once stored with Keras's form of an object.
+        elmo, static = (
+            stored and stored.get("config", stored)
+            for stored in (config["encoder"], config["static"])
+        )
+        parts = {
+            "encoder": ElmoEmbedding.from_config(elmo),
+            "static": static and StaticEmbedding.from_config(static),
+        }
+        return cls(**{**config, **parts})
+
     @property
     def task(self) -> Task:
         """What the model does. Raises `ValueError` before it is trained."""
@@ -114,18 +183,15 @@ class TaskModel(keras.Model):
     def outputs_of_ids(self, texts: Sequence[Sequence[Tensor]]) -> dict[str, Tensor]:
         """Returns the outputs of an exported file that takes ids, by their names.
 
-        These are a tagger's `tags`, indices that are -1 where masked, `scores`, their
-        probabilities, and `marginals`, those of all tags; a classifier's
-        `probabilities`. Each of the `texts` has character ids and, if there are static
-        vectors, their ids.
+        A tagger has `tags`, indices that are -1 where masked, their probabilities as
+        `scores`, and the probabilities of all tags as `marginals`; a classifier has
+        `probabilities`. Each of the `texts` has character ids and, with static vectors,
+        their ids.
         """
         raise NotImplementedError
 
     def add_outputs(self, graph: OnnxGraph, text: OnnxText) -> dict[str, str]:
-        """Adds the operators above the words; returns outputs by their names.
-
-        They are those of `outputs_of_ids`.
-        """
+        """Adds the operators above the words; returns what `outputs_of_ids` does."""
         raise NotImplementedError
 
     def input_names(self) -> list[list[str]]:

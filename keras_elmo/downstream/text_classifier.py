@@ -1,46 +1,32 @@
 """A Keras model from texts to labels."""
 
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 
 from keras_elmo.downstream.layer_batches import layer_dataset
-from keras_elmo.downstream.static_embedding import StaticEmbedding
-from keras_elmo.downstream.task_batches import (
-    TaskInputs,
-    num_padded,
-    shuffled_groups,
-    with_padding_rows,
-)
 from keras_elmo.downstream.task_export import export
 from keras_elmo.downstream.text_classifier_model import TextClassifierModel
-from keras_elmo.downstream.text_vectors import TextVectors
-from keras_elmo.files.sources import Source, tokenizer_of
+from keras_elmo.files.sources import tokenizer_of
 from keras_elmo.text.answers import LabelsTexts, numbers_of_words
-from keras_elmo.text.batching import Tokens
+from keras_elmo.text.batching import Tokens, batches_of_like_length
 from keras_elmo.text.columns import Columns
-from keras_elmo.text.labelled_texts import ExampleReader, Label, Text, targets_of
+from keras_elmo.text.labelled_texts import Text, count_labels, targets_of
 from keras_elmo.text.token_lists import read_sentences
-from keras_elmo.utils.checks import (
-    called,
-    check_at_least,
-    check_boolean,
-    check_rate,
-    refuse,
-)
-from keras_elmo.utils.fixed import fixed_arguments
-from keras_elmo.utils.types import Config, StrPath, Tensor
+from keras_elmo.utils.checks import called, check_rate
+from keras_elmo.utils.keras_classes import keras_class
+from keras_elmo.utils.types import Config, Tensor
 
-_POOLS = ["mean"], ["max"], ["mean", "max"], ["max", "mean"]
 # Texts that are split into words at a time.
 _AHEAD = 512
+# Batches of texts that are sorted by length together.
+_WINDOW = 16
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class TextClassifier(TextClassifierModel):
     """Labels texts by their pooled word vectors.
 
@@ -98,47 +84,6 @@ class TextClassifier(TextClassifierModel):
 
     export = export
 
-    def __init__(
-        self,
-        encoder: Source,
-        labels: Iterable[Label] | None = None,
-        pooling: str | Sequence[str] = ("mean", "max"),
-        static: StaticEmbedding | StrPath | None = None,
-        lstm_units: int = 64,
-        hidden: int = 0,
-        dropout: float = 0.5,
-        multi_label: bool = False,
-        pairs: bool = False,
-        **kwargs: object,
-    ) -> None:
-        check_at_least(0, lstm_units=lstm_units, hidden=hidden)
-        check_rate(dropout=dropout)
-        check_boolean(multi_label=multi_label, pairs=pairs)
-        pools = [pooling] if isinstance(pooling, str) else pooling
-        if not isinstance(pools, list | tuple) or list(pools) not in _POOLS:
-            refuse("pooling", "'mean', 'max' or both", pooling)
-        super().__init__(**kwargs)
-        self._set_vectors(encoder, static)
-        self.pooling = list(pools)
-        self.lstm_units = lstm_units
-        self.hidden = hidden
-        self.dropout = dropout
-        self.multi_label = multi_label
-        self.pairs = pairs
-        layers = (self.elmo, self.static)
-        self.text_vectors = TextVectors(
-            *layers, self.pooling, lstm_units, hidden, dropout, pairs
-        )
-        names = ("first", "first_static"), ("second", "second_static")
-        self._inputs = TaskInputs(*layers, *names[: 1 + pairs])
-        self._read = ExampleReader(pairs, multi_label)
-        if labels is not None:
-            self._set_labels(labels)
-        kind = "Binary" if multi_label else "SparseCategorical"
-        loss = getattr(keras.losses, f"{kind}Crossentropy")()
-        accuracy = getattr(keras.metrics, f"{kind}Accuracy")(name="accuracy")
-        self.compile(keras.optimizers.Adam(1e-3), loss, metrics=[accuracy])
-
     def fit(
         self,
         texts: object,
@@ -189,20 +134,24 @@ class TextClassifier(TextClassifierModel):
         columns = Columns(text_column, pair_column, label_column)
         given = (texts, labels, validation_data, validation_split)
         parts = self._read.parts(*given, columns)
-        distinct = {label for row in parts[0].labels for label in row}
+        argument = "texts" if labels is None else "labels"
+        distinct = {label for row in parts[0] for label in row.labels}
         if len(distinct) < 2 - self.multi_label:
-            argument = parts[0].argument
             told = f"only {next(iter(distinct))!r}" if distinct else "none"
             rule = "must have labels of two kinds at least"
             raise ValueError(f"{called(argument)} {rule}. Received: {told}")
         known = self.labels or sorted(distinct)
         if self.labels is None:
-            parts[0].counts().warn_of_spellings("labels", stacklevel=3)
-        targets = [targets_of(part, known, self.multi_label) for part in parts]
+            count_labels(parts[0]).warn_of_spellings("labels", stacklevel=3)
+        arguments = argument, argument if validation_data is None else "validation_data"
+        targets = [
+            targets_of(part, known, self.multi_label, name)
+            for part, name in zip(parts, arguments, strict=False)
+        ]
         if self.labels is None:
             self._set_labels(known)
         train, *validation = [
-            self._prepared(part.texts, target, batch_size)
+            self._prepared([row.texts for row in part], target, batch_size)
             for part, target in zip(parts, targets, strict=True)
         ]
         return self._fit(
@@ -215,18 +164,19 @@ class TextClassifier(TextClassifierModel):
         )
 
     def _prepared(
-        self, columns: Sequence[Sequence[Text]], targets: np.ndarray, batch_size: int
+        self, rows: Sequence[Sequence[Text]], targets: np.ndarray, batch_size: int
     ) -> Iterable[tuple[Tensor, ...]]:
         """Returns batches for `fit`, with the layers of the frozen biLM."""
-        read = self._split(columns)
+        read = self._split(rows)
         batches = (
-            (self._padded([[x[k] for k in places] for x in read]), targets[places])
-            for places in shuffled_groups(numbers_of_words(read), batch_size)
+            (self._inputs([[x[k] for k in places] for x in read]), targets[places])
+            for places in _shuffled_groups(numbers_of_words(read), batch_size)
         )
-        return layer_dataset(self._inputs.precomputed(batches, shuffle=True))
+        return layer_dataset(self._precomputed(batches, shuffle=True))
 
-    def _split(self, columns: Sequence[Sequence[Text]]) -> list[list[Tokens]]:
-        tokenizer = tokenizer_of(self.elmo.encoder)
+    def _split(self, rows: Sequence[Sequence[Text]]) -> list[list[Tokens]]:
+        """Returns the words of the texts; of pairs, of the first and of the second."""
+        tokenizer, columns = tokenizer_of(self.elmo.encoder), zip(*rows, strict=True)
         return [[*read_sentences(texts, tokenizer, _AHEAD)] for texts in columns]
 
     def _words(self, texts: object) -> list[list[Tokens]]:
@@ -235,11 +185,8 @@ class TextClassifier(TextClassifierModel):
         return self._split(self._read.texts(texts))
 
     def probabilities(self, *texts: Sequence[Tokens]) -> np.ndarray:
-        padded = [*map(with_padding_rows, texts)]
-        return self.predict_on_batch(self._padded(padded))[: len(texts[0])]
-
-    def _padded(self, texts: Sequence[Sequence[Tokens]]) -> dict[str, np.ndarray]:
-        return self._inputs(texts, max(1, num_padded(texts)))
+        x = self._inputs(texts, any_rows=False)
+        return self.predict_on_batch(x)[: len(texts[0])]
 
     def evaluate(self, *args: Any, **kwargs: Any) -> Config:
         # `fit` of Keras calls it with the validation data as `x`.
@@ -247,3 +194,17 @@ class TextClassifier(TextClassifierModel):
         return evaluates.evaluate(self, *args, **kwargs)
 
     functools.update_wrapper(evaluate, LabelsTexts.evaluate)
+
+
+def _shuffled_groups(lengths: Sequence[int], batch_size: int) -> Iterator[list[int]]:
+    """Yields the places of texts of similar length, a batch at a time.
+
+    Texts that are far from each other may share a batch.
+    """
+    # By the seed that `keras.utils.set_random_seed` sets.
+    order = np.random.permutation(len(lengths)).tolist()
+    for start in range(0, len(order), batch_size * _WINDOW):
+        window = order[start : start + batch_size * _WINDOW]
+        sizes = [lengths[place] for place in window]
+        for batch in batches_of_like_length(sizes, batch_size):
+            yield [window[k] for k in batch]

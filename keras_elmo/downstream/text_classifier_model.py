@@ -1,18 +1,18 @@
 """The model inside of a `TextClassifier`: texts to probabilities of labels."""
 
 import reprlib
-from collections.abc import Mapping, Sequence
-from typing import Self
+from collections.abc import Iterable, Mapping, Sequence
 
 import keras
+from keras import ops
 
 from keras_elmo.config import TOKENIZER_IF_UNKNOWN
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
-from keras_elmo.downstream.task_batches import TaskInputs
 from keras_elmo.downstream.task_model import OnnxText, TaskModel
-from keras_elmo.downstream.text_vectors import TextVectors
 from keras_elmo.files.description import CLASSIFIER, Task
+from keras_elmo.files.sources import Source
+from keras_elmo.layers.bilm import run_bilstm
 from keras_elmo.onnx_graphs.graph import OnnxGraph
 from keras_elmo.onnx_graphs.heads import (
     add_bilstm,
@@ -21,9 +21,91 @@ from keras_elmo.onnx_graphs.heads import (
     add_pooling,
 )
 from keras_elmo.text.answers import LabelsTexts
-from keras_elmo.text.labelled_texts import Label, label_names
+from keras_elmo.text.labelled_texts import ExampleReader, Label, label_names
 from keras_elmo.text.tokenizer import Tokenizer
-from keras_elmo.utils.types import Config, Tensor
+from keras_elmo.utils.checks import check_at_least, check_boolean, check_rate, refuse
+from keras_elmo.utils.types import StrPath, Tensor
+
+_POOLS = ["mean"], ["max"], ["mean", "max"], ["max", "mean"]
+# Less than any value.
+_LEAST = -1e9
+
+
+class TextVectors(keras.layers.Layer):
+    """Pools word vectors to `(batch, units)` float32; see `TextClassifier`.
+
+    Takes, for each text of a pair or for the only one, what `elmo` reads, and what
+    `static` reads if there is one. Their vectors are normalised separately.
+    """
+
+    def __init__(
+        self,
+        elmo: ElmoEmbedding,
+        static: StaticEmbedding | None,
+        pooling: Sequence[str],
+        lstm_units: int,
+        hidden: int,
+        dropout: float,
+        pairs: bool,
+    ) -> None:
+        super().__init__(dtype="float32")
+        layers = keras.layers
+        self.elmo = elmo
+        self.static = static
+        self.pooling = list(pooling)
+        sizes = [elmo.layers_shape[-1]] + ([] if static is None else [static.units])
+        if static is not None and not static.built:
+            static.build()
+        self.normalizations = []
+        for size in sizes:
+            normalization = layers.LayerNormalization(dtype="float32")
+            normalization.build((None, None, size))
+            self.normalizations.append(normalization)
+        # Whole features: one that some words alone lack would have another maximum.
+        self.word_dropout = layers.SpatialDropout1D(dropout, dtype="float32")
+        self.lstm = None
+        if lstm_units:
+            lstm = layers.LSTM(lstm_units, return_sequences=True, dtype="float32")
+            self.lstm = layers.Bidirectional(lstm, dtype="float32")
+            self.lstm.build((None, None, sum(sizes)))
+        self.units = len(pooling) * (2 * lstm_units or sum(sizes)) * (4 if pairs else 1)
+        self.hidden_layer = None
+        if hidden:
+            dense = layers.Dense(hidden, activation="relu", dtype="float32")
+            dense.build((None, self.units))
+            self.hidden_layer, self.units = dense, hidden
+        self.dropout = layers.Dropout(dropout, dtype="float32")
+        self.built = True
+
+    def call(
+        self, texts: Sequence[Sequence[Tensor]], training: bool | None = None
+    ) -> Tensor:
+        x, *second = [self._pooled(inputs, training) for inputs in texts]
+        for y in second:
+            x = ops.concatenate([x, y, ops.abs(x - y), x * y], axis=-1)
+        if self.hidden_layer is None:
+            return x
+        return self.dropout(self.hidden_layer(x), training=training)
+
+    def _pooled(self, inputs: Sequence[Tensor], training: bool | None) -> Tensor:
+        ids, *static_ids = inputs
+        vectors = [self.elmo(ids, training=training)]
+        if self.static is not None:
+            vectors.append(ops.cast(self.static(static_ids[0]), "float32"))
+        parts = zip(self.normalizations, vectors, strict=True)
+        x = ops.concatenate([normalize(part) for normalize, part in parts], axis=-1)
+        x = self.word_dropout(x, training=training)
+        mask = self.elmo.compute_mask(ids)
+        if self.lstm is not None:
+            x = run_bilstm(self.lstm, x, mask, training)
+        # A text without words keeps a position.
+        kept = ops.expand_dims(mask, -1)
+        num_kept = ops.sum(ops.cast(kept, "float32"), axis=1)
+        pools = {
+            "mean": ops.sum(ops.where(kept, x, 0.0), axis=1) / num_kept,
+            "max": ops.max(ops.where(kept, x, _LEAST), axis=1),
+        }
+        return ops.concatenate([pools[name] for name in self.pooling], axis=-1)
 
 
 class TextClassifierModel(LabelsTexts, TaskModel):
@@ -31,12 +113,45 @@ class TextClassifierModel(LabelsTexts, TaskModel):
 
     # `None` until they are known.
     labels: list[Label] | None = None
-    pooling: Sequence[str]
-    multi_label: bool
-    pairs: bool
-    text_vectors: TextVectors
-    output_layer: keras.layers.Dense
-    _inputs: TaskInputs
+
+    def __init__(
+        self,
+        encoder: Source,
+        labels: Iterable[Label] | None = None,
+        pooling: str | Sequence[str] = ("mean", "max"),
+        static: StaticEmbedding | StrPath | None = None,
+        lstm_units: int = 64,
+        hidden: int = 0,
+        dropout: float = 0.5,
+        multi_label: bool = False,
+        pairs: bool = False,
+        **kwargs: object,
+    ) -> None:
+        check_at_least(0, lstm_units=lstm_units, hidden=hidden)
+        check_rate(dropout=dropout)
+        check_boolean(multi_label=multi_label, pairs=pairs)
+        pools = [pooling] if isinstance(pooling, str) else pooling
+        if not isinstance(pools, list | tuple) or list(pools) not in _POOLS:
+            refuse("pooling", "'mean', 'max' or both", pooling)
+        super().__init__(**kwargs)
+        names = ("first", "first_static"), ("second", "second_static")
+        self._set_vectors(encoder, static, names[: 1 + pairs])
+        self.pooling = list(pools)
+        self.lstm_units = lstm_units
+        self.hidden = hidden
+        self.dropout = dropout
+        self.multi_label = multi_label
+        self.pairs = pairs
+        self.text_vectors = TextVectors(
+            self.elmo, self.static, self.pooling, lstm_units, hidden, dropout, pairs
+        )
+        self._read = ExampleReader(pairs, multi_label)
+        if labels is not None:
+            self._set_labels(labels)
+        kind = "Binary" if multi_label else "SparseCategorical"
+        loss = getattr(keras.losses, f"{kind}Crossentropy")()
+        accuracy = getattr(keras.metrics, f"{kind}Accuracy")(name="accuracy")
+        self.compile(keras.optimizers.Adam(1e-3), loss, metrics=[accuracy])
 
     def __repr__(self) -> str:
         labels = reprlib.repr(self.labels and [*self.labels])
@@ -54,7 +169,7 @@ class TextClassifierModel(LabelsTexts, TaskModel):
     def call(self, inputs: Tensor, training: bool | None = None) -> Tensor:
         if isinstance(inputs, Mapping):
             # `fit` has read the text already.
-            texts = [[inputs[name] for name in names] for names in self._inputs.names]
+            texts = [[inputs[name] for name in names] for names in self._names]
         else:
             texts = [*map(self.ids_of, inputs if self.pairs else [inputs])]
         return self.output_layer(self.text_vectors(texts, training=training))
@@ -105,24 +220,6 @@ class TextClassifierModel(LabelsTexts, TaskModel):
         if self.multi_label:
             return {"probabilities": graph.add("Sigmoid", x)}
         return {"probabilities": graph.add("Softmax", x, axis=-1)}
-
-    def get_config(self) -> Config:
-        names = ("lstm_units", "hidden", "dropout", "multi_label", "pairs", "name")
-        return {
-            "encoder": self.elmo.get_config(),
-            "labels": self.labels and list(self.labels),
-            "pooling": list(self.pooling),
-            "static": self.static and self.static.get_config(),
-            **{name: getattr(self, name) for name in names},
-        }
-
-    @classmethod
-    def from_config(cls, config: Config, custom_objects: object = None) -> Self:
-        elmo = ElmoEmbedding.from_config(config["encoder"])
-        static = config["static"]
-        if static is not None:
-            static = StaticEmbedding.from_config(static)
-        return cls(**{**config, "encoder": elmo, "static": static})
 
 
 def _keep_first_of_empty(graph: OnnxGraph, mask: str) -> str:

@@ -4,10 +4,10 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.recurrence import leading
-from keras_elmo.text.string_layer import as_padded, sentence_lengths
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.text.string_layer import padded, sentence_lengths
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.types import Shape, Tensor
 
 
 def keep_first_of_empty(mask: Tensor) -> Tensor:
@@ -21,8 +21,7 @@ def keep_first_of_empty(mask: Tensor) -> Tensor:
     return ops.logical_or(mask, ops.logical_and(empty, first))
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class TokenMask(keras.Operation):
     """Finds the positions of a sentence's tokens.
 
@@ -45,15 +44,14 @@ class TokenMask(keras.Operation):
         """Returns the mask in which a sentence without any token has no position."""
         if is_ids(tokens):
             return ops.not_equal(tokens, 0)
-        tokens = as_padded(tokens)
+        tokens = padded(tokens)
         return tf.sequence_mask(sentence_lengths(tokens), tf.shape(tokens)[1])
 
     def compute_output_spec(self, tokens: Tensor) -> keras.KerasTensor:
         return keras.KerasTensor(tokens.shape, "bool")
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class CharacterMask(keras.Operation):
     """Makes the mask of `ElmoEmbedding`, as one row of a model's summary.
 
@@ -95,9 +93,6 @@ class CharacterMask(keras.Operation):
         tokens = sizes[0] if sizes else None
         added = 2 * self.keep_boundaries - 2 * (len(sizes) == 2)
         return batch, None if tokens is None else tokens + added
-
-    def get_config(self) -> Config:
-        return {"keep_boundaries": self.keep_boundaries, "name": self.name}
 
 
 def is_ids(tokens: Tensor) -> bool:

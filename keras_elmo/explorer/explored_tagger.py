@@ -9,8 +9,7 @@ from keras_elmo.explorer.explorer import Answer
 from keras_elmo.files.exported_sources import KerasFile
 from keras_elmo.files.loading import open_trained
 from keras_elmo.files.sources import tokenizer_of
-from keras_elmo.text.tagged_sentences import scheme_of_names
-from keras_elmo.utils.tag_schemes import Span, spans
+from keras_elmo.utils.tag_schemes import Span, scheme_of_names, spans
 from keras_elmo.words.sentences import read_sentence
 
 # Tags of a word that the page shows.

@@ -10,7 +10,7 @@ import numpy as np
 from keras_elmo.config import ElmoConfig
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.files.loading import open_model
-from keras_elmo.files.onnx_session import metadata_of
+from keras_elmo.files.onnx_session import new_metadata
 from keras_elmo.files.sources import LayerInMemory, Source
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.pretraining import PretrainingModel
@@ -132,7 +132,7 @@ def export_onnx(
         cosines = _cosines(exact, graph.serialize({}), config)
         about["least_cosines"] = cosines
         del exact
-    write_onnx(path, graph, metadata_of(config, tokenizer, quantize, **about))
+    write_onnx(path, graph, new_metadata(config, tokenizer, quantize, **about))
     return cosines
 
 

@@ -29,7 +29,7 @@ def download(name: str, argument: str = "model") -> Path:
     What the cache has is not downloaded again, and taken where there is no network.
     Every file is compared with its checksum.
     """
-    repository, revision = repository_of(name, argument)
+    repository, revision = parse_repository(name, argument)
     hub = import_extra("huggingface_hub", f"Loading {name}", "hub")
     try:
         folder = Path(
@@ -45,7 +45,7 @@ def download(name: str, argument: str = "model") -> Path:
     return folder
 
 
-def repository_of(
+def parse_repository(
     name: str, argument: str, may_be_old: bool = True
 ) -> tuple[str, str | None]:
     """Returns the repository and the revision of `hf://OWNER/NAME[@REVISION]`."""

@@ -24,7 +24,7 @@ from keras_elmo.files.onnx_session import (
 )
 from keras_elmo.text.answers import LabelsTexts, TagsSentences
 from keras_elmo.text.batching import Tokens, batches_of_like_length
-from keras_elmo.text.labelled_texts import Examples
+from keras_elmo.text.labelled_files import LabelledText
 from keras_elmo.text.plain_ids import StaticIds
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.token_lists import read_sentences
@@ -130,9 +130,9 @@ class ExportedClassifier(LabelsTexts, ExportedTask):
             columns = [*zip(*texts, strict=True)]
         return [[*read_sentences(x, self.plain_tokenizer(), _AHEAD)] for x in columns]
 
-    def _as_known(self, examples: Examples) -> Examples:
+    def _as_known(self, rows: list[LabelledText]) -> list[LabelledText]:
         # In a file every label is a string.
-        return examples._replace(labels=[[*map(str, row)] for row in examples.labels])
+        return [row._replace(labels=[*map(str, row.labels)]) for row in rows]
 
     def probabilities(self, *texts: Batch) -> np.ndarray:
         feeds = {}

@@ -36,11 +36,13 @@ class ForeignFormat(NamedTuple):
         files: patterns of file names: a folder must match all of them; a single file
             must match the only one.
         help: help text of the command-line option for the format.
+        value: what its help calls the value of that option, `"DIR"` or `"FILE"`.
     """
 
     kind: str
     files: str
     help: str
+    value: str = "DIR"
 
     def matches(self, path: StrPath) -> bool:
         """Whether a file or folder has this format, judged by names alone."""
@@ -157,15 +159,15 @@ def is_shipped(name: StrPath) -> bool:
     return not os.path.exists(name) and os.fspath(name) in shipped_names()
 
 
-def language_of(folder: Path) -> str:
-    """Returns the language of a model's text; "" if its card does not say."""
+def read_language(folder: Path) -> str:
+    """Returns the language of a model's text; "" if its card has none."""
     shipped = folder.resolve().parent == SHIPPED.resolve()
     card = folder.with_suffix(".md") if shipped else folder / "README.md"
-    return said_on(card, "language")
+    return read_card(card, "language")
 
 
-def said_on(card: Path, key: str) -> str:
-    """Returns a value of the head of a card, as the Hub reads it; "" without."""
+def read_card(card: Path, key: str) -> str:
+    """Returns a value in the head of a card, as the Hub reads it; "" without."""
     if not card.is_file():
         return ""
     text = card.read_text(encoding="utf-8", errors="replace")

@@ -19,7 +19,7 @@ from keras_elmo.files.exported_sources import (
     LiteRtFile,
     OnnxFile,
 )
-from keras_elmo.files.finding import is_shipped, said_on, shipped_names
+from keras_elmo.files.finding import is_shipped, read_card, shipped_names
 from keras_elmo.files.run_sources import PublishedFolder, Run, RunCheckpoint
 from keras_elmo.files.sources import ModelSource, Source, in_memory, refuse_task
 from keras_elmo.utils.checks import called, did_you_mean
@@ -75,10 +75,10 @@ def open_model(
         path = _model_in(unpack(Path(name)), kinds)
     if path is None:
         raise ValueError(f"{name}: holds no model that keras_elmo reads")
-    kind = kind_of(path, kinds)
+    kind = find_kind(path, kinds)
     if kind is None and len(Path(name).parts) == 1:
         path = os.fspath(finding.SHIPPED / name)
-        kind = kind_of(path, kinds)
+        kind = find_kind(path, kinds)
     if kind is None:
         raise ValueError(_refusal(name, argument, named or kinds))
     return kind(path, argument, name)
@@ -102,7 +102,7 @@ def open_trained(
     return source, task
 
 
-def kind_of(path: StrPath, kinds: tuple[Kind, ...] = MODELS) -> Kind | None:
+def find_kind(path: StrPath, kinds: tuple[Kind, ...] = MODELS) -> Kind | None:
     """Returns the kind of a file or folder, if it is one of some."""
     path = os.fspath(path)
     matching = [kind for kind in kinds if kind.matches(path)]
@@ -137,7 +137,7 @@ def _refusal(name: str, argument: str, kinds: tuple[Kind, ...]) -> str:
             "keras.models.load_model, and give the Encoder, ElmoEmbedding or "
             "PretrainingModel that it holds, or export that"
         )
-    if other := kind_of(name):
+    if other := find_kind(name):
         return f"{name}: is {other.kind}; {exactly}"
     for foreign in finding.FOREIGN_FORMATS.values():
         if foreign.matches(name):
@@ -149,7 +149,7 @@ def _model_in(folder: Path, kinds: tuple[Kind, ...]) -> str | None:
     """Returns the folder, or the only one in it, whichever holds a model."""
 
     def holds_weights(path: Path) -> bool:
-        kind = kind_of(path, kinds)
+        kind = find_kind(path, kinds)
         with contextlib.suppress(ValueError):
             if kind is not None:
                 kind(path).check()
@@ -279,4 +279,6 @@ def list_models() -> list[ModelInfo]:
 
 def _info(name: str, folder: Path, card: Path) -> ModelInfo:
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return ModelInfo(name, said_on(card, "language"), size, said_on(card, "license"))
+    return ModelInfo(
+        name, read_card(card, "language"), size, read_card(card, "license")
+    )

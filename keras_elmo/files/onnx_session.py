@@ -182,7 +182,7 @@ class GraphSession:
                 self._refuse(f"{name} must have {len(sizes)} axes{last}")
 
 
-def metadata_of(
+def new_metadata(
     config: ElmoConfig,
     tokenizer: str | None,
     quantize: str | None,

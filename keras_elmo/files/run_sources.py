@@ -102,7 +102,7 @@ class RunCheckpoint(ModelSource):
     @staticmethod
     def matches(path: str) -> bool:
         is_step = path.endswith(".npz") and os.path.isfile(path)
-        return is_step and RunFiles(_run_of(path)).holds_a_run()
+        return is_step and RunFiles(_run_folder(path)).holds_a_run()
 
     def encoder(self) -> "Encoder":
         return self.language_model().encoder
@@ -110,12 +110,12 @@ class RunCheckpoint(ModelSource):
     def language_model(self) -> "PretrainingModel":
         from keras_elmo.files.run_directory import PretrainingDirectory
 
-        return PretrainingDirectory(_run_of(self.path)).read_checkpoint(self.path)
+        return PretrainingDirectory(_run_folder(self.path)).read_checkpoint(self.path)
 
     def describe(self) -> Config:
         step = re.search(r"step-(\d+)\.npz$", self.path)
         return {
-            **Run(_run_of(self.path)).describe(),
+            **Run(_run_folder(self.path)).describe(),
             "step": int(step[1]) if step else None,
             "uses": [*ENCODER, *LANGUAGE_MODEL],
         }
@@ -182,6 +182,6 @@ def published_files(path: StrPath) -> tuple[list[str], list[str]]:
     return options, hdf5 + h5
 
 
-def _run_of(step: str) -> str:
+def _run_folder(step: str) -> str:
     """Returns the directory of a checkpoint's run."""
     return os.path.dirname(os.path.dirname(os.path.abspath(step)))

@@ -1,5 +1,7 @@
 """A model that another program made; base of a class for each format."""
 
+import glob
+import os
 from typing import ClassVar
 
 from keras_elmo.files.finding import FOREIGN_FORMATS
@@ -13,7 +15,7 @@ class ForeignModel(ModelSource):
     """A model that has to be imported.
 
     A format overrides `encoder` and `describe`; `convert` writes the encoder with
-    published weights.
+    published weights, and the tokenizer that it names unless another one is given.
 
     Attributes:
         key: of the format in `FOREIGN_FORMATS`, which says the rest of it.
@@ -29,12 +31,31 @@ class ForeignModel(ModelSource):
     def matches(cls, path: str) -> bool:
         return FOREIGN_FORMATS[cls.key].matches(path)
 
+    @property
+    def file(self) -> str:
+        """The file of a format that has one: what was named, or the only one there.
+
+        Raises:
+            ValueError: the folder holds several, or none.
+        """
+        if not os.path.isdir(self.path):
+            return self.path
+        pattern = FOREIGN_FORMATS[self.key].files
+        files = sorted(glob.glob(pattern, root_dir=self.path))
+        if len(files) != 1:
+            names = ", ".join(files) or "none"
+            raise ValueError(
+                f"{self.path}: must hold one file {pattern}; else name the file. "
+                f"Received: {names}"
+            )
+        return os.path.join(self.path, files[0])
+
     def convert(
         self, directory: StrPath, tokenizer: str | None, vocabulary: StrPath | None
     ) -> None:
         self.refuse_words(vocabulary)
         encoder = self.encoder()
-        encoder.tokenizer = tokenizer
+        encoder.tokenizer = tokenizer or encoder.tokenizer
         write_encoder(encoder, directory)
 
     def refuse_words(self, vocabulary: StrPath | None) -> None:

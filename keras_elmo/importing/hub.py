@@ -78,11 +78,8 @@ class HubModule(ForeignModel):
 def read_sizes(variables: BilmVariables) -> ElmoConfig:
     """Returns the sizes that the shapes of the variables say."""
     filters = []
-    for k in count():
-        name = f"CNN/W_cnn_{k}"
-        if variables.find(name) not in variables.shapes:
-            break
-        _, width, _, number = _of_rank(variables, name, 4)
+    for k in range(_count(variables, "CNN/W_cnn_{}")):
+        _, width, _, number = _of_rank(variables, f"CNN/W_cnn_{k}", 4)
         filters.append((width, number))
     cell = "RNN_0/RNN/MultiRNNCell/Cell{}/LSTMCell/{}"
     num_layers = _count(variables, cell.format("{}", "W_0"))
@@ -101,8 +98,9 @@ def read_sizes(variables: BilmVariables) -> ElmoConfig:
 
 
 def _count(variables: BilmVariables, name: str) -> int:
-    present = (variables.find(name.format(k)) in variables.shapes for k in count())
-    return next(k for k, is_there in enumerate(present) if not is_there)
+    """Returns how many numbers in a name, from 0 on, have a variable."""
+    names = (variables.find(name.format(k)) for k in count())
+    return next(k for k, name in enumerate(names) if name not in variables.shapes)
 
 
 def _of_rank(variables: BilmVariables, dataset: str, rank: int) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.files.finding import language_of
+from keras_elmo.files.finding import read_language
 from keras_elmo.files.loading import open_model
 from keras_elmo.importing.models import EVERY_KIND
 from keras_elmo.utils.checks import check_path
@@ -55,7 +55,7 @@ def inspect_model(model: StrPath) -> Config:
     source = open_model(model, kinds=EVERY_KIND)
     described = source.describe()
     config: ElmoConfig = described.pop("config")
-    language = language_of(Path(source.path))
+    language = read_language(Path(source.path))
     words = described.pop("words", None)
     num_words = described.pop("num_words", words and len(words)) or 0
     # What tells the language: the words of the softmax, or those that are looked up.

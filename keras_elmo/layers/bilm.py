@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Union
 import keras
 from keras import ops
 
-from keras_elmo.layers.freezing import freezable
 from keras_elmo.layers.recurrence import Cell, LSTMInputs, PaddedLayout, leading
 from keras_elmo.utils.checks import check_at_least, check_positive, check_rate
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.one_graph import is_compiled
-from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.types import Shape, Tensor
 
 if TYPE_CHECKING:
     from keras_elmo.layers.packed_layout import PackedLayout
@@ -70,7 +69,7 @@ def _lstm_inputs(cell: keras.layers.LSTMCell, inputs: Tensor) -> LSTMInputs:
     return LSTMInputs(gates, Cell(ops.concatenate([i, j, f, o], axis=-1), None))
 
 
-@freezable
+@keras_class
 class ProjectedLSTM(keras.layers.Layer):
     """The weights of an LSTM whose output is projected before it is fed back.
 
@@ -128,9 +127,7 @@ class ProjectedLSTM(keras.layers.Layer):
         return LSTMInputs(gates, cell)
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
-@freezable
+@keras_class
 class BiLM(keras.layers.Layer):
     """Stacked LSTMs over token embeddings, in both directions; returns every layer.
 
@@ -269,15 +266,3 @@ class BiLM(keras.layers.Layer):
     def compute_output_shape(self, inputs_shape: Shape) -> list[Shape]:
         shape = (*inputs_shape[:-1], 2 * self.projection_units)
         return [shape] * (self.num_layers + 1)
-
-    def get_config(self) -> Config:
-        return {
-            **super().get_config(),
-            "units": self.units,
-            "projection_units": self.projection_units,
-            "num_layers": self.num_layers,
-            "cell_clip": self.cell_clip,
-            "projection_clip": self.projection_clip,
-            "skip_connections": self.skip_connections,
-            "dropout": self.dropout,
-        }

@@ -5,16 +5,15 @@ from collections.abc import Iterator, Sequence
 import keras
 from keras import ops
 
-from keras_elmo.layers.freezing import freezable
 from keras_elmo.layers.highway import Highway
 from keras_elmo.layers.token_embedding import StoredWeight, TokenEmbedding
 from keras_elmo.utils.checks import check_at_least, check_choice, checked_filters
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.keras_private import export_format
 from keras_elmo.utils.large_variables import looked_up_rows
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.one_graph import is_compiled
-from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.types import Shape, Tensor
 
 
 def unique_words(char_ids: Tensor, max_width: int) -> tuple[Tensor, Tensor]:
@@ -42,9 +41,7 @@ def _cut_padding(words: Tensor, max_width: int) -> Tensor:
     return words[:, : length + max_width]
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
-@freezable
+@keras_class
 class CharCNNEmbedding(TokenEmbedding):
     """Embeds each word by convolutions over its characters.
 
@@ -70,7 +67,7 @@ class CharCNNEmbedding(TokenEmbedding):
     Masking: creates the mask of shape `(batch, tokens)`.
 
     Raises:
-        ValueError: `activation` is another one, or `filters` is empty.
+        ValueError: `activation` is unknown, or `filters` is empty.
 
     Example:
 
@@ -79,7 +76,7 @@ class CharCNNEmbedding(TokenEmbedding):
         filters=[[1, 4], [2, 8], [3, 8]], projection_units=16
     )
     char_ids = keras_elmo.CharacterIds()([["A", "river", "bank"]])
-    # The three words, and the begin and the end of the sentence.
+    # The three words, and the beginning and the end of the sentence.
     assert embedding(char_ids).shape == (1, 5, 16)
     ```
 
@@ -165,7 +162,7 @@ class CharCNNEmbedding(TokenEmbedding):
         characters = looked_up_rows(ops.cast(self.char_embedding, dtype), words)
         characters = ops.cast(characters, self.compute_dtype)
         # Adding the bias and the activation are monotonic, so they can follow the
-        # maximum: one value a word instead of one a character.
+        # maximum: one value per word instead of one per character.
         x = ops.concatenate(
             [
                 activation(ops.max(_convolved(characters, kernel), axis=1) + bias)
@@ -195,17 +192,6 @@ class CharCNNEmbedding(TokenEmbedding):
             for name, weight in weights.items():
                 yield f"CNN_high_{k}/{name}", weight, weight.shape
         yield from super().stored_weights()
-
-    def get_config(self) -> Config:
-        return {
-            **super().get_config(),
-            "filters": self.filters,
-            "projection_units": self.projection_units,
-            "num_highway_layers": self.num_highway_layers,
-            "char_embedding_units": self.char_embedding_units,
-            "activation": self.activation,
-            "num_characters": self.num_characters,
-        }
 
 
 def _convolved(characters: Tensor, kernel: Tensor) -> Tensor:

@@ -22,7 +22,7 @@ from keras_elmo.layers.crf_paths import (
     with_mask,
 )
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.tag_schemes import Transitions, allowed_transitions
 from keras_elmo.utils.types import Config, Shape, Tensor
 
@@ -30,8 +30,7 @@ from keras_elmo.utils.types import Config, Shape, Tensor
 _FORBIDDEN = -1e4
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class CRF(keras.layers.Layer):
     """Adds scores of transitions between tags to the scores of tags.
 
@@ -146,15 +145,8 @@ class CRF(keras.layers.Layer):
     ) -> keras.KerasTensor:
         return keras.KerasTensor(self.compute_output_shape(scores.shape), "float32")
 
-    def get_config(self) -> Config:
-        return {
-            **super().get_config(),
-            "num_tags": self.num_tags,
-            "tags": self.tags,
-        }
 
-
-@keras.saving.register_keras_serializable("keras_elmo")
+@keras_class
 class CRFLoss(keras.losses.Loss):
     """Negative log-likelihood of paths of tags under the potentials of a `CRF`.
 
@@ -213,7 +205,7 @@ class CRFLoss(keras.losses.Loss):
         return {"reduction": self.reduction, "name": self.name}
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
+@keras_class
 class CRFDecode(keras.layers.Layer):
     """Finds the best path of tags: `crf_decode` as a layer.
 

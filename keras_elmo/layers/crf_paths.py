@@ -1,8 +1,8 @@
 """Sums and maxima over all paths of tags, from one tensor of log potentials.
 
-The tensor `(batch, tokens, tags, tags)` has the score of each tag after each other
-one. A path's score is the sum of its potentials; its probability is the exponential of
-that, divided by the sum over all paths. Two rules make the tensor enough:
+The tensor `(batch, tokens, tags, tags)` scores each tag after each tag. A path's score
+is the sum of its potentials; its probability is the exponential of the score, divided
+by the sum over all paths. Two rules make the tensor enough:
 
 - A sequence's first token has the same potentials after every tag, as no tag is before
   it.
@@ -118,7 +118,7 @@ def with_mask(potentials: Tensor, mask: Tensor) -> Tensor:
 
 
 def check_potentials(potentials: Tensor, name: str = "potentials") -> None:
-    """Raises a `ValueError` unless the axes are those of log potentials."""
+    """Raises a `ValueError` unless the axes suit log potentials."""
     shape = tuple(getattr(potentials, "shape", ()))
     if len(shape) != 4 or None in shape[2:] or shape[2] != shape[3] or shape[2] < 2:
         raise ValueError(
@@ -171,8 +171,7 @@ def sum_paths(steps: Tensor) -> Tensor:
 def _forward_backward(steps: Tensor) -> tuple[Tensor, Tensor]:
     """Returns `(batch,)` logarithms of the sums over all paths, and probabilities.
 
-    Those are `(tokens, batch, tags, tags)`, as the potentials are: of the tag before
-    and the tag itself.
+    The probabilities are `(tokens, batch, tags, tags)`, as the potentials are.
     """
 
     def forwards(sums: Tensor, step: Tensor) -> tuple[Tensor, Tensor]:

@@ -5,15 +5,12 @@ import math
 import keras
 from keras import ops
 
-from keras_elmo.layers.freezing import freezable
 from keras_elmo.utils.checks import is_number, refuse
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
-@freezable
+@keras_class
 class Highway(keras.layers.Layer):
     """Adds a transformation to its input, weighted by a learned gate.
 

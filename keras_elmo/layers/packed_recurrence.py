@@ -23,10 +23,10 @@ def run_lstm(steps: Steps, lstms: Sequence[LSTMInputs]) -> list[Tensor]:
 def _recorded(
     steps: Steps, lstms: Sequence[LSTMInputs], record: bool
 ) -> list[list[tf.TensorArray]]:
-    """Returns of each LSTM an array of `h` a step.
+    """Returns for each LSTM an array with `h` of each step.
 
-    For the gradient those of `c, i, j, f, o` and the `c` before the step follow: what a
-    step has computed, which is not copied.
+    With `record`, arrays of `c, i, j, f, o` and of the `c` before the step follow, for
+    the gradient.
     """
     cells = [
         lstm.cell._replace(kernel=steps.fast_kernel(lstm.cell.kernel)) for lstm in lstms
@@ -125,7 +125,7 @@ def _gradient(
     recorded: Sequence[Sequence[tf.TensorArray]],
     d_outputs: Sequence[Tensor],
 ) -> list[Tensor]:
-    """Of each LSTM's gates, kernel and, if there is one, projection."""
+    """Returns gradients for the gates, the kernel and any projection of each LSTM."""
     zeros = [zero_state(lstm, steps.num_rows) for lstm in lstms]
     earlier = [
         steps.previous(zero.h, later)
@@ -178,8 +178,8 @@ def _step_back(
 ) -> tuple[State, list[Tensor]]:
     """Returns the gradient of the state before a step, and what the weights' need.
 
-    That is the gradient of the gates; with a projection also that of the output, and
-    the projection's input.
+    The weights need the gradient of the gates; with a projection, the gradient of the
+    output and the input of the projection, too.
     """
     # Kernels that multiply by the derivative of an activation whose value is y.
     sigmoid, tanh = tf.raw_ops.SigmoidGrad, tf.raw_ops.TanhGrad

@@ -50,7 +50,7 @@ class PackedSteps(NamedTuple):
         return state[: self.sizes[t]]
 
     def replaced(self, new: Tensor, old: Tensor, t: Tensor) -> Tensor:
-        """Returns a state whose first rows, those of a step, are new."""
+        """Replaces the first rows of a state, which a step has computed."""
         return tf.concat([new, old[self.sizes[t] :]], axis=0)
 
     def joined(self, array: tf.TensorArray) -> Tensor:

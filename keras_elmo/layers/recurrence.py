@@ -1,7 +1,7 @@
 """The recurrence of an LSTM: its step, and the loop on any backend.
 
 The step is written here, and once more in ONNX. `batch_layout` of bilm.py chooses the
-loop:
+loop in Keras:
 
     where                  loop                          because
     JAX, PyTorch           `PaddedLayout`, below         Keras's own loop compiles
@@ -11,8 +11,10 @@ loop:
     TensorFlow with XLA    `CompiledLayout`              XLA wants equal shapes
     LiteRT, OpenVINO, and  `ExportedLayout`              these runtimes have few loops
     Keras models in ONNX   exported_scan.py
-    encoders and tasks     onnx_graphs/                  packed rows are faster there,
-    in ONNX                recurrence_graph.py           and products may be int8
+    encoders in ONNX       onnx_graphs/                  packed rows are faster there,
+                           recurrence_graph.py           and products may be int8
+    LSTMs of tasks         onnx_graphs/heads.py          ONNX has the operator, without
+    in ONNX                                              projections and clips
 """
 
 from typing import NamedTuple

@@ -9,10 +9,10 @@ import numpy as np
 from keras import ops
 
 from keras_elmo.utils.checks import check_at_least
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.large_variables import block_starts, fill, looked_up_rows
 from keras_elmo.utils.lazy import tf
-from keras_elmo.utils.types import Config, DType, Shape, Tensor
+from keras_elmo.utils.types import DType, Shape, Tensor
 
 # Words whose logits are in memory at one time in the exact softmax.
 _BLOCK_ROWS = 8192
@@ -20,8 +20,7 @@ _BLOCK_ROWS = 8192
 _EXCLUDED = -1e9
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class SampledSoftmax(keras.layers.Layer):
     """Negative log likelihood of target ids, by sampled softmax while training.
 
@@ -167,14 +166,6 @@ class SampledSoftmax(keras.layers.Layer):
     ) -> Shape:
         return tuple(hidden_shape[:-1])
 
-    def get_config(self) -> Config:
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "num_sampled": self.num_sampled,
-            "seed": self.seed,
-        }
-
 
 def _loop(
     times: int, body: Callable[[Tensor, Tensor], Tensor], value: Tensor
@@ -274,8 +265,8 @@ def sampled_softmax_loss(
     )
     target = ops.sum(hidden * rows[:positions], axis=-1)
     target = ops.cast(target, "float32") + offsets[:positions]
-    others = ops.matmul(hidden, ops.transpose(rows[positions:]))
-    others = ops.cast(others, "float32") + offsets[positions:]
+    rivals = ops.matmul(hidden, ops.transpose(rows[positions:]))
+    rivals = ops.cast(rivals, "float32") + offsets[positions:]
     hits = ops.equal(targets[:, None], candidates[None, :])
-    others = ops.where(hits, _EXCLUDED, others)
-    return ops.logaddexp(target, ops.logsumexp(others, axis=-1)) - target
+    rivals = ops.where(hits, _EXCLUDED, rivals)
+    return ops.logaddexp(target, ops.logsumexp(rivals, axis=-1)) - target

@@ -5,12 +5,11 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_elmo.utils.fixed import fixed_arguments
-from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.keras_classes import keras_class
+from keras_elmo.utils.types import Shape, Tensor
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class ScalarMix(keras.layers.Layer):
     """Sums layers, weighted by softmax-normalised scalars and one common scale.
 
@@ -26,7 +25,7 @@ class ScalarMix(keras.layers.Layer):
 
     Call arguments:
         layers: list of `(batch, tokens, units)` tensors.
-        mask: `(batch, tokens)` booleans, or a list of them, one a layer.
+        mask: `(batch, tokens)` booleans, or a list with one mask per layer.
 
     Returns:
         `(batch, tokens, units)` tensor.
@@ -59,7 +58,7 @@ class ScalarMix(keras.layers.Layer):
     ) -> None:
         super().__init__(**kwargs)
         self.layer_norm = layer_norm
-        self.regularizer = regularizer_of(regularizer=regularizer)
+        self.regularizer = get_regularizer(regularizer=regularizer)
         self.supports_masking = True
 
     def build(self, layers_shape: list[Shape]) -> None:
@@ -88,7 +87,7 @@ class ScalarMix(keras.layers.Layer):
 
     @property
     def layer_weights(self) -> Tensor:
-        """`softmax(s)`, one element a layer."""
+        """`softmax(s)`, one element per layer."""
         return ops.softmax(self.scalars)
 
     def compute_mask(
@@ -101,15 +100,8 @@ class ScalarMix(keras.layers.Layer):
     def compute_output_shape(self, layers_shape: list[Shape]) -> Shape:
         return tuple(layers_shape[0])
 
-    def get_config(self) -> Config:
-        return {
-            **super().get_config(),
-            "layer_norm": self.layer_norm,
-            "regularizer": keras.regularizers.serialize(self.regularizer),
-        }
 
-
-def regularizer_of(**arguments: Any) -> keras.regularizers.Regularizer | None:
+def get_regularizer(**arguments: Any) -> keras.regularizers.Regularizer | None:
     """Returns what `keras.regularizers.get` does; an error names the argument."""
     [(name, regularizer)] = arguments.items()
     try:

@@ -6,17 +6,14 @@ import keras
 from keras import ops
 
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.freezing import freezable
 from keras_elmo.layers.token_embedding import StoredWeight, TokenEmbedding
 from keras_elmo.utils.checks import check_at_least, checked_filters
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.large_variables import looked_up_rows
-from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.types import Shape, Tensor
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
-@freezable
+@keras_class
 class VocabularyEmbedding(TokenEmbedding):
     """Embeds each token by its word, its characters, or both.
 
@@ -37,8 +34,8 @@ class VocabularyEmbedding(TokenEmbedding):
 
     Call arguments:
         char_ids: `(batch, tokens, ids)` integers, all 0 in a masked position: the id of
-            the word, if there are words, then those of its characters, if there are
-            characters. Row k of a table has the id k + 1.
+            the word, if there are words, then the ids of its characters, if
+            there are characters. Row k of a table has the id k + 1.
 
     Returns:
         `(batch, tokens, projection_units)` float tensor, 0 in masked positions.
@@ -95,7 +92,7 @@ class VocabularyEmbedding(TokenEmbedding):
         if num_characters:
             self.char_cnn = CharCNNEmbedding(
                 filters=self.filters,
-                # As many as there are filters: the projection is that of both parts.
+                # No projection here: words and characters share one.
                 projection_units=sum(count for _, count in self.filters),
                 num_highway_layers=num_highway_layers,
                 char_embedding_units=char_embedding_units,
@@ -146,16 +143,3 @@ class VocabularyEmbedding(TokenEmbedding):
         if self.char_cnn is not None:
             yield from self.char_cnn.stored_weights()
         yield from super().stored_weights()
-
-    def get_config(self) -> Config:
-        return {
-            **super().get_config(),
-            "projection_units": self.projection_units,
-            "num_words": self.num_words,
-            "word_embedding_units": self.word_embedding_units,
-            "num_characters": self.num_characters,
-            "filters": self.filters,
-            "num_highway_layers": self.num_highway_layers,
-            "char_embedding_units": self.char_embedding_units,
-            "activation": self.activation,
-        }

@@ -12,19 +12,16 @@ from keras_elmo.config import (
 )
 from keras_elmo.layers.bilm import BiLM
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
-from keras_elmo.layers.freezing import freezable, freeze_layers, frozen_layers
 from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.utils.bfloat16 import warn_if_slow
 from keras_elmo.utils.checks import check_choice, check_type
-from keras_elmo.utils.fixed import fixed_arguments
 from keras_elmo.utils.forks import check_not_forked
+from keras_elmo.utils.keras_classes import freeze_layers, frozen_layers, keras_class
 from keras_elmo.utils.types import Config, DType, Tensor
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
-@freezable
+@keras_class
 class Encoder(keras.Model):
     """A pretrained or new biLM with its token embedding, as a functional model.
 
@@ -50,7 +47,7 @@ class Encoder(keras.Model):
     encoder = keras_elmo.Encoder(keras_elmo.ElmoConfig.preset("tiny"))
     char_ids = keras_elmo.CharacterIds()([["by", "the", "river"]])
     layers = encoder(char_ids)
-    # Five positions: the words, and the begin and the end of the sentence.
+    # Five positions: the words, the beginning and the end of the sentence.
     units = 2 * encoder.config.projection_units
     assert [layer.shape for layer in layers] == [(1, 5, units)] * 3
     ```
@@ -219,9 +216,8 @@ def check_char_ids(char_ids: Tensor) -> None:
     A graph that is traced knows none, and to copy them from an accelerator would hold
     it up.
 
-    Negative ids are those for which Keras would take the last ones. Masked positions
-    before others, as `keras.utils.pad_sequences` puts them by default, would cut off
-    what follows.
+    For negative ids Keras would take the last rows of a table. A masked position cuts
+    off what follows: `keras.utils.pad_sequences` pads in front by default.
     """
     try:
         if "cpu" not in str(getattr(char_ids, "device", "cpu")).lower():

@@ -6,16 +6,16 @@ from keras import ops
 from keras_elmo.layers.sampled_softmax import SampledSoftmax
 from keras_elmo.text.vocabulary import PADDING_ID
 from keras_elmo.utils.checks import check_rate
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.lazy import tf
 from keras_elmo.utils.one_graph import is_compiled
-from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.types import Shape, Tensor
 
 
 def mean_over_replicas(value: Tensor) -> Tensor:
     """Returns the mean over the replicas of a `tf.distribute` strategy, if any.
 
-    On JAX an array is that of all devices already. What XLA compiles is of one replica.
+    On JAX an array spans all devices already. XLA compiles for one replica.
     """
     if keras.backend.backend() != "tensorflow" or is_compiled():
         return value
@@ -25,8 +25,7 @@ def mean_over_replicas(value: Tensor) -> Tensor:
     return context.all_reduce(tf.distribute.ReduceOp.MEAN, value)
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class LanguageModelHead(keras.layers.Layer):
     """Predicts each token's neighbours and adds the loss to the model.
 
@@ -47,8 +46,8 @@ class LanguageModelHead(keras.layers.Layer):
 
     Returns:
         Dictionary of `forward` and `backward`: `(batch, tokens - 1)` negative log
-        likelihoods in nats, 0 where nothing is predicted. Element k of `forward` is of
-        token k + 1, element k of `backward` of token k.
+        likelihoods in nats, 0 where nothing is predicted. Element k of `forward`
+        predicts token k + 1, element k of `backward` predicts token k.
 
     Reference: Peters et al. 2018, section 3.1.
     """
@@ -113,15 +112,7 @@ class LanguageModelHead(keras.layers.Layer):
         shape = (batch, None if tokens is None else tokens - 1)
         return dict.fromkeys(("forward", "backward"), shape)
 
-    def get_config(self) -> Config:
-        return {
-            **super().get_config(),
-            "vocabulary_size": self.vocabulary_size,
-            "num_sampled": self.num_sampled,
-            "dropout": self.dropout,
-        }
-
 
 def predicted_pairs(token_ids: Tensor) -> Tensor:
-    """1 for each pair of neighbours of which the second is a token, else 0."""
+    """Returns 1 for each pair of neighbours whose second is a token, else 0."""
     return ops.cast(token_ids[:, 1:] != PADDING_ID, "float32")

@@ -10,21 +10,19 @@ import keras
 from keras import ops
 
 from keras_elmo.config import ElmoConfig, read_options
-from keras_elmo.layers.freezing import freeze_layers, frozen_layers
 from keras_elmo.models.encoder import Encoder
 from keras_elmo.models.language_model_head import LanguageModelHead, predicted_pairs
 from keras_elmo.text.corpus import Corpus
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.utils.checks import check_at_least, check_type, refuse
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import freeze_layers, frozen_layers, keras_class
 from keras_elmo.utils.one_graph import BatchGraph
 from keras_elmo.utils.types import Config, DType, StrPath, Tensor
 
 _WORDS = "vocabulary.txt"
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class PretrainingModel(keras.Model):
     """A functional model: an `Encoder`, then a `LanguageModelHead`.
 
@@ -127,10 +125,10 @@ class PretrainingModel(keras.Model):
         """
         held_out = kwargs.get("validation_data")
         if isinstance(held_out, Corpus):
-            kwargs["validation_data"] = _in_order(self._words_of(held_out))
+            kwargs["validation_data"] = _in_order(self._take_words(held_out))
         if not isinstance(x, Corpus):
             return super().fit(x, *args, **kwargs)
-        passes = self._words_of(x).dataset(epoch=None, shapes=x.choose_shapes())
+        passes = self._take_words(x).dataset(epoch=None, shapes=x.choose_shapes())
         if kwargs.get("steps_per_epoch"):
             passes = passes.repeat()
         with x.own_errors(), _without_warnings():
@@ -141,9 +139,9 @@ class PretrainingModel(keras.Model):
         if not isinstance(x, Corpus):
             return super().evaluate(x, *args, **kwargs)
         with x.own_errors(), _without_warnings():
-            return super().evaluate(_in_order(self._words_of(x)), *args, **kwargs)
+            return super().evaluate(_in_order(self._take_words(x)), *args, **kwargs)
 
-    def _words_of(self, corpus: Corpus) -> Corpus:
+    def _take_words(self, corpus: Corpus) -> Corpus:
         """Takes the words that are predicted, if none are known, or compares them."""
         words, size = corpus.vocabulary, self.head.vocabulary_size
         known = self.vocabulary or words

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 
 from keras_elmo.layers.crf import CRF
-from keras_elmo.onnx_graphs.graph import OnnxGraph, array_of
+from keras_elmo.onnx_graphs.graph import OnnxGraph, to_float32
 
 # Adds the operators of a step. Its arguments are the body of the loop, the state
 # `(batch, tags)`, the potentials `(batch, tags, tags)`, and the mask `(batch, 1)`. It
@@ -29,7 +29,7 @@ class TagPaths:
     ) -> None:
         self._graph = graph
         weights = [
-            array_of(weight) + forbidden
+            to_float32(weight) + forbidden
             for weight, forbidden in (
                 (crf.transitions, crf.forbidden.between),
                 (crf.start_scores, crf.forbidden.start),

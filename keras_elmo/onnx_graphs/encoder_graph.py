@@ -12,7 +12,7 @@ from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.layers.vocabulary_embedding import VocabularyEmbedding
 from keras_elmo.models.encoder import Encoder
-from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, array_of
+from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, to_float32
 from keras_elmo.onnx_graphs.recurrence_graph import PackedRows, add_bilm
 from keras_elmo.utils.checks import called
 
@@ -36,7 +36,7 @@ class EncodedTokens(NamedTuple):
         layers = self.layers
         if mix.layer_norm:
             layers = [_normalize(graph, layer, self.mask, units) for layer in layers]
-        weights = array_of(mix.gamma * ops.softmax(mix.scalars))
+        weights = to_float32(mix.gamma * ops.softmax(mix.scalars))
         parts = [
             graph.add("Mul", layer, graph.constant(weight))
             for layer, weight in zip(layers, weights, strict=True)
@@ -101,7 +101,7 @@ def _look_up(
         ids = graph.add("Gather", words, zero, axis=1)
         # The masked id has no row; its vector is not used.
         rows = graph.add("Max", graph.add("Sub", ids, graph.integers(1)), zero)
-        table = graph.constant(array_of(layer.word_embedding))
+        table = graph.constant(to_float32(layer.word_embedding))
         parts.append(graph.add("Gather", table, rows, axis=0))
         words = graph.slice(words, 1, TO_THE_END, axis=1)
         num_ids -= 1
@@ -127,15 +127,15 @@ def _embed_characters(
 ) -> str:
     widest = max(width for width, _ in layer.filters)
     words = _without_padding(graph, words, widest, num_ids)
-    table = graph.constant(array_of(layer.char_embedding))
+    table = graph.constant(to_float32(layer.char_embedding))
     characters = graph.add("Gather", table, words, axis=0)
     characters = graph.add("Transpose", characters, perm=[0, 2, 1])
     features = []
     for kernel, bias in zip(layer.kernels, layer.biases, strict=True):
-        kernel = graph.constant(array_of(kernel).transpose(2, 1, 0))
+        kernel = graph.constant(to_float32(kernel).transpose(2, 1, 0))
         x = graph.add("Conv", characters, kernel)
         x = graph.add("ReduceMax", x, axes=[2], keepdims=0)
-        x = graph.add("Add", x, graph.constant(array_of(bias)))
+        x = graph.add("Add", x, graph.constant(to_float32(bias)))
         features.append(graph.add(layer.activation.capitalize(), x))
     x = graph.add("Concat", *features, axis=1)
     for highway in layer.highways:

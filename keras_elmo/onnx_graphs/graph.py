@@ -129,8 +129,8 @@ class OnnxGraph:
         In 8 bits, a column of the matrix has a scale of its own, and `x` has one. The
         matrix uses seven of its bits, so that every processor computes the same sums.
         """
-        kernel = array_of(kernel)
-        added = "" if bias is None else self.constant(array_of(bias))
+        kernel = to_float32(kernel)
+        added = "" if bias is None else self.constant(to_float32(bias))
         if not self._int8:
             product = self.add("MatMul", x, self.constant(kernel))
             return self.add("Add", product, added) if added else product
@@ -189,6 +189,6 @@ def check_size(weights: Sequence[keras.Variable], path: StrPath) -> None:
         )
 
 
-def array_of(weight: object) -> np.ndarray:
+def to_float32(weight: object) -> np.ndarray:
     """Returns a weight in float32, whatever it is stored in."""
     return ops.convert_to_numpy(ops.cast(weight, "float32"))

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from keras_elmo.onnx_graphs.graph import OnnxGraph, array_of
+from keras_elmo.onnx_graphs.graph import OnnxGraph, to_float32
 
 # Less than any value.
 _LEAST = -1e9
@@ -22,7 +22,7 @@ def add_bilstm(
         graph.constant(np.stack([_gates(getattr(cell, name), units) for cell in cells]))
         for name in ("kernel", "recurrent_kernel")
     ]
-    biases = [_gates(array_of(cell.bias)[None], units)[:, 0] for cell in cells]
+    biases = [_gates(to_float32(cell.bias)[None], units)[:, 0] for cell in cells]
     # The second half is the bias of the recurrent product; Keras has one bias.
     biases = [np.concatenate([bias, np.zeros_like(bias)]) for bias in biases]
     # One masked token more, so that there is a step.
@@ -42,27 +42,27 @@ def add_bilstm(
 
 def _gates(kernel: object, units: int) -> np.ndarray:
     """Returns `(4 * units, inputs)` gates i, o, f, c of Keras's i, f, c, o."""
-    i, f, c, o = np.split(array_of(kernel), [units, 2 * units, 3 * units], axis=1)
+    i, f, c, o = np.split(to_float32(kernel), [units, 2 * units, 3 * units], axis=1)
     return np.concatenate([i, o, f, c], axis=1).T
 
 
 def add_dense(graph: OnnxGraph, layer: keras.layers.Dense, x: str) -> str:
     """Multiplies the last axis by a matrix, in float32, and adds a bias."""
-    product = graph.add("MatMul", x, graph.constant(array_of(layer.kernel)))
-    return graph.add("Add", product, graph.constant(array_of(layer.bias)))
+    product = graph.add("MatMul", x, graph.constant(to_float32(layer.kernel)))
+    return graph.add("Add", product, graph.constant(to_float32(layer.bias)))
 
 
 def add_normalization(
     graph: OnnxGraph, layer: keras.layers.LayerNormalization, x: str
 ) -> str:
     """Normalises the last axis."""
-    weights = [graph.constant(array_of(x)) for x in (layer.gamma, layer.beta)]
+    weights = [graph.constant(to_float32(x)) for x in (layer.gamma, layer.beta)]
     return graph.add("LayerNormalization", x, *weights, axis=-1, epsilon=layer.epsilon)
 
 
 def add_static(graph: OnnxGraph, vectors: object, ids: str) -> str:
     """Looks up `(batch, tokens)` vectors, in 8 bits if the graph is; 0 for the id 0."""
-    table = array_of(vectors).copy()
+    table = to_float32(vectors).copy()
     table[0] = 0
     return graph.look_up(table, ids)
 

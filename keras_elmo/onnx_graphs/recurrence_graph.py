@@ -8,7 +8,7 @@ over segments has a `Scan` over the steps of each.
 import numpy as np
 
 from keras_elmo.layers.bilm import BiLM, ProjectedLSTM
-from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, array_of
+from keras_elmo.onnx_graphs.graph import TO_THE_END, OnnxGraph, to_float32
 
 # Positions of a segment whose gates are computed at once, in the cache of a processor.
 _MAX_POSITIONS = 512
@@ -188,8 +188,8 @@ def _input_gates(body: OnnxGraph, layer: ProjectedLSTM, x: str) -> str:
     """Computes the inputs' share of the gates, for all positions at once."""
     # The forget gate's bias of one is not among the weights.
     forget = np.repeat(np.array([0, 0, 1, 0], "float32"), layer.units)
-    kernel = array_of(layer.kernel)[: -layer.projection_units]
-    return body.affine(x, kernel, array_of(layer.bias) + forget)
+    kernel = to_float32(layer.kernel)[: -layer.projection_units]
+    return body.affine(x, kernel, to_float32(layer.bias) + forget)
 
 
 def _steps(graph: OnnxGraph, name: str, pair: tuple[ProjectedLSTM, ...]) -> object:
@@ -215,7 +215,7 @@ def _add_step(
     body: OnnxGraph, layer: ProjectedLSTM, h: str, c: str, gates: str
 ) -> tuple[str, str]:
     """Returns the next `h` and `c`."""
-    kernel = array_of(layer.kernel)[-layer.projection_units :]
+    kernel = to_float32(layer.kernel)[-layer.projection_units :]
     gates = body.add("Add", gates, body.affine(h, kernel))
     i, j, f, o = body.add_several(4, "Split", gates, axis=1)
     i, f, o = (body.add("Sigmoid", gate) for gate in (i, f, o))
@@ -223,7 +223,7 @@ def _add_step(
     c = body.add("Add", kept, body.add("Mul", i, body.add("Tanh", j)))
     c = _clip(body, c, layer.cell_clip)
     hidden = body.add("Mul", o, body.add("Tanh", c))
-    h = body.affine(hidden, array_of(layer.projection_kernel))
+    h = body.affine(hidden, to_float32(layer.projection_kernel))
     return _clip(body, h, layer.projection_clip), c
 
 

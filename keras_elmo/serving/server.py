@@ -6,7 +6,7 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from pathlib import Path
 
 from keras_elmo.files.exported_sources import KERAS_SUFFIX
@@ -75,30 +75,29 @@ def serve(
             # Ctrl-C interrupts this thread.
             models = ModelManager(folder, name, log)
         freeze_garbage()
-        grpc_address = address(host, options.grpc_port) if has_grpc else None
-        names = names_for(host, options.allow_hosts)
-        return asyncio.run(_run(models, listening, grpc_address, limits, names, log))
+        return asyncio.run(_run(models, listening, has_grpc, options, limits, log))
 
 
 async def _run(
     models: ModelManager,
     listening: socket.socket,
-    grpc_address: str | None,
+    has_grpc: bool,
+    options: ServeOptions,
     limits: Limits,
-    names: Collection[str] | None,
     log: Callable[[str], None],
 ) -> signal.Signals:
     rpc = None
-    if grpc_address:
+    if has_grpc:
         # It imports TensorFlow, whose messages it uses.
         from keras_elmo.serving.grpc import GrpcServer
 
-        rpc = GrpcServer(grpc_address, limits)
+        rpc = GrpcServer(address(options.host, options.grpc_port), limits)
     ended = first_signal()
     batcher = Batcher(limits)
     metrics.WAITING_REQUESTS.set_function(batcher.__len__)
     metrics.MODEL_VERSION.set_function(lambda: models.model.version)
     app = rest_app(models, batcher, limits, lambda: not ended.done())
+    names = names_for(options.host, options.allow_hosts)
     http = http_server(app if names is None else Guard(app, names), limits)
     if rpc:
         await rpc.start(models, batcher)

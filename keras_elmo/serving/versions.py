@@ -3,7 +3,6 @@
 import contextlib
 import os
 import tempfile
-import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from keras_elmo.files.exported_sources import (
     OnnxFile,
 )
 from keras_elmo.files.finding import needs_no_keras
-from keras_elmo.files.loading import kind_of
+from keras_elmo.files.loading import find_kind
 from keras_elmo.serving.limits import Code, ServingError
 from keras_elmo.serving.signatures import ServedModel
 from keras_elmo.utils.checks import refuse
@@ -78,8 +77,7 @@ class ModelManager:
         self._folder = Path(folder)
         self._log = log
         self._failed: dict[Path, FileStates] = {}
-        # Requests read the states while `refresh` writes them.
-        self._lock = threading.Lock()
+        # Replaced as a whole, because requests read it while `refresh` writes.
         self._states: dict[int, dict[str, object]] = {}
         model, errors = self._load_newest()
         if model is not None:
@@ -120,11 +118,9 @@ class ModelManager:
 
     def status(self, name: str, version: int | None = None) -> list[dict[str, object]]:
         """Returns the states of versions, newest first, as TensorFlow Serving does."""
-        with self._lock:
-            states = sorted(self._states.items(), reverse=True)
         named = [
             state
-            for number, state in states
+            for number, state in sorted(self._states.items(), reverse=True)
             if name == self.name and version in (None, number)
         ]
         if not named:
@@ -166,7 +162,7 @@ class ModelManager:
 
     def _versions(self) -> list[tuple[int, Path]]:
         """Returns the versions in the folder, newest first."""
-        if kind_of(self._folder, SERVED):
+        if find_kind(self._folder, SERVED):
             return [(1, self._folder)]
         numbered = numbered_folders(self._folder)
         return sorted(((int(path.name), path) for path in numbered), reverse=True)
@@ -175,12 +171,12 @@ class ModelManager:
         self, version: int, state: str, code: str = "OK", message: str = ""
     ) -> None:
         status = {"error_code": code, "error_message": message}
-        with self._lock:
-            self._states[version] = {
-                "version": str(version),
-                "state": state,
-                "status": status,
-            }
+        told: dict[str, object] = {
+            "version": str(version),
+            "state": state,
+            "status": status,
+        }
+        self._states = {**self._states, version: told}
 
     def _log_errors(self, errors: Errors) -> None:
         for version, error in errors.items():

@@ -7,7 +7,8 @@ import numpy as np
 
 from keras_elmo.text.batching import Tokens, batches_of_like_length, split_stream
 from keras_elmo.text.columns import Columns
-from keras_elmo.text.labelled_texts import ExampleReader, Examples, Label, targets_of
+from keras_elmo.text.labelled_files import LabelledText
+from keras_elmo.text.labelled_texts import ExampleReader, Label, targets_of
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.text.tag_scores import TagScores, label_scores
 from keras_elmo.text.tagged_sentences import (
@@ -228,12 +229,13 @@ class LabelsTexts:
         """
         columns = Columns(text_column, pair_column, label_column)
         reader = ExampleReader(self.pairs, self.multi_label)
-        right = self._as_known(reader.examples(texts, labels, columns=columns))
-        targets_of(right, self._known(), self.multi_label)
-        texts = [*zip(*right.texts, strict=True)] if self.pairs else right.texts[0]
-        predicted = self.predict(texts, batch_size)
-        rows = predicted if self.multi_label else [[label] for label in predicted]
-        return label_scores(right.labels, rows)
+        rows = self._as_known(reader.labelled(texts, labels, columns=columns))
+        argument = "texts" if labels is None else "labels"
+        targets_of(rows, self._known(), self.multi_label, argument)
+        read = [row.texts if self.pairs else row.texts[0] for row in rows]
+        predicted = self.predict(read, batch_size)
+        guessed = predicted if self.multi_label else [[label] for label in predicted]
+        return label_scores([row.labels for row in rows], guessed)
 
     def _known(self) -> list[Label]:
         """Returns the labels, which training may have to find first."""
@@ -241,9 +243,9 @@ class LabelsTexts:
             raise ValueError("a TextClassifier without `labels` must be trained first")
         return self.labels
 
-    def _as_known(self, examples: Examples) -> Examples:
-        """Returns examples with labels of the type that the model has."""
-        return examples
+    def _as_known(self, rows: list[LabelledText]) -> list[LabelledText]:
+        """Returns texts with labels of the type that the model has."""
+        return rows
 
     def labels_of(self, probabilities: np.ndarray) -> Data:
         """Returns the label of a text, or with `multi_label` any number of them.

@@ -5,16 +5,15 @@ import numpy as np
 
 from keras_elmo.config import MAX_BYTES, MAX_CHARACTERS
 from keras_elmo.text.plain_ids import BEGIN_OF_WORD, END_OF_WORD, PADDING, PlainIds
-from keras_elmo.text.string_layer import StringLayer, as_padded, sentence_lengths
+from keras_elmo.text.string_layer import StringLayer, padded, sentence_lengths
 from keras_elmo.token_vocabulary import TokenVocabulary
 from keras_elmo.utils.checks import check_type
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.lazy import do_not_convert, tf
 from keras_elmo.utils.types import Config, Shape, Tensor
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class CharacterIds(StringLayer):
     """Encodes tokens as UTF-8 bytes, with the boundaries of the sentence around them.
 
@@ -126,7 +125,7 @@ def character_ids(tokens: Tensor, vocabulary: TokenVocabulary | None = None) -> 
     if vocabulary is not None:
         encode = vocabulary_encoding(vocabulary).encode
     plain = PlainIds(vocabulary)
-    tokens = as_padded(tokens)
+    tokens = padded(tokens)
     end = 1 + sentence_lengths(tokens)[:, tf.newaxis, tf.newaxis]
     tokens = tf.pad(tokens, [[0, 0], [1, 1]], constant_values="")
     # Each boundary has a position now. The last axis holds the characters.

@@ -1,6 +1,6 @@
 """Columns of texts and labels, by the names of a header or by their places."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import shorten
 from typing import NamedTuple
 
@@ -17,14 +17,18 @@ _NAMES = {
 class Columns(NamedTuple):
     """Names of columns, or places from 0 on in a file without a header.
 
-    Without any, a header has the names `text`, `pair` and `label`, or usual ones such
-    as `Review` and `sentiment`; a file without one has the text first, the second text
-    of a pair after it, and the label last.
+    By default a header has the names `text`, `pair` and `label`, or usual ones such as
+    `Review` and `sentiment`. A file without a header has the text first, the second
+    text of a pair after it, and the label last.
     """
 
     text: str | int | None = None
     pair: str | int | None = None
     label: str | int | None = None
+
+    def fields(self, pairs: bool) -> dict[str, str | int | None]:
+        """Returns the columns by field, without `pair` unless there are pairs."""
+        return {k: v for k, v in self._asdict().items() if pairs or k != "pair"}
 
 
 ANY_COLUMNS = Columns()
@@ -45,34 +49,33 @@ def is_header(cells: Sequence[str]) -> bool:
 
 
 def named_places(
-    names: Sequence[str], given: dict[str, str | int | None], where: str
+    names: Sequence[str], fields: Mapping[str, str | int | None], where: str
 ) -> dict[str, int]:
     """Returns the places of columns in a header, by the fields of `Columns`.
 
-    `given` has the column for each field that is wanted, if it is known.
+    `fields` maps each wanted field to the column that was named for it, or `None`.
     """
     places: dict[str, int] = {}
-    columns = {name: name if x is None else str(x) for name, x in given.items()}
-    # Those that are there by their names come first, then those that were asked for.
-    order = sorted(given, key=lambda x: (columns[x] not in names, given[x] is None))
-    for name in order:
-        column = columns[name]
+    columns = {field: field if x is None else str(x) for field, x in fields.items()}
+    # First the columns that are there, then the missing ones, named before guessed.
+    order = sorted(fields, key=lambda x: (columns[x] not in names, fields[x] is None))
+    for field in order:
+        argument, column = f"{field}_column", columns[field]
+        if names.count(column) > 1:
+            refuse(argument, f"a column that is there once, in {where}", column)
+        if column in names:
+            places[field] = names.index(column)
+            continue
         free = [place for place in range(len(names)) if place not in places.values()]
-        usual = [place for place in free if _field_of(names[place]) == name]
-        for likely in (usual, free):
-            if given[name] is None and column not in names and len(likely) == 1:
-                # The last one, whatever it is called.
-                column = names[likely[0]]
-        if column not in names:
-            argument = f"{name}_column"
+        usual = [place for place in free if _field_of(names[place]) == field]
+        # One usual name, or the last column, whatever it is called.
+        guesses = usual if len(usual) == 1 else free
+        if fields[field] is not None or len(guesses) != 1:
             # A file without a header has texts there.
             shown = (shorten(name, 40, placeholder="...") for name in names)
             raise ValueError(
                 f"{called(argument)} must be one of {', '.join(shown)}, in {where}. "
-                f"{received(**{argument: given[name]})}{did_you_mean(column, names)}"
+                f"{received(**{argument: fields[field]})}{did_you_mean(column, names)}"
             )
-        if names.count(column) > 1:
-            rule = f"a column that is there once, in {where}"
-            refuse(f"{name}_column", rule, column)
-        places[name] = names.index(column)
-    return places
+        places[field] = guesses[0]
+    return {field: places[field] for field in fields}

@@ -64,11 +64,11 @@ class RawText:
     marks = staticmethod(marks_of)
 
     def __init__(self, files: Files, tokenizer: str | None) -> None:
-        # Else it is split in Python, more slowly.
+        # Otherwise Python splits it, more slowly.
         self.needs_tensorflow = has_tensorflow()
         self.files = self.parts = expand_files(files)
         self.tokenizer = tokenizer or TOKENIZER
-        # Not later, where the error would be one of TensorFlow.
+        # Later, TensorFlow would raise its own error.
         if next(read_lines(self.files), None) is None:
             raise ValueError(f"there is no text in {', '.join(self.files)}")
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 
 T = TypeVar("T")
 
-# What begins with these bytes, and what to do about it.
+# Files that begin with these bytes, and what to do about them.
 _NO_TEXT = {
     b"\x1f\x8b": "compressed by gzip: decompress it, or let its name end in .gz",
     b"\xfd7zXZ\0": "compressed by xz: decompress it, or let its name end in .xz",
@@ -56,15 +56,16 @@ def check_start(start: bytes, name: str, is_whole: bool) -> str | None:
             f"{name} must be UTF-8 text; there are NUL bytes, as in binary files "
             "(`tr -d '\\0'` removes them)"
         )
-    lines = [line for line in _lines(start, is_whole) if line.strip()]
-    others = [line for line in lines if not line.isascii()]
-    invalid = [line for line in others if _decoded(line, "UTF-8", True) is None]
+    raw = _lines(start, is_whole)
+    lines = [line for line in raw if line.strip()]
+    encoded = [line for line in lines if not line.isascii()]
+    invalid = [line for line in encoded if _decoded(line, "UTF-8", True) is None]
     # A few broken lines are counted where they are read.
-    if len(invalid) > max(len(others) / 2, len(lines) / 100):
+    if len(invalid) > max(len(encoded) / 2, len(lines) / 100):
         first = "" if is_whole else "first "
         how = f"{len(invalid):,} of {first}{len(lines):,} lines are not, and look like"
         _refuse_encoding(name, how, likely_encoding(b"\n".join(invalid)))
-    return _form(start, _lines(start, is_whole)[:_SHOWN])
+    return _form(start, raw[:_SHOWN])
 
 
 def _refuse_encoding(name: str, how: str, encoding: str | None) -> None:
@@ -78,7 +79,7 @@ def _lines(start: bytes, is_whole: bool) -> list[bytes]:
     *lines, last = start.split(b"\n")
     if is_whole:
         return [*lines, last] if last else lines
-    # Of a single line, all but its last character.
+    # A single line without its last character, which may be cut.
     return lines or [re.sub(rb"[\xc0-\xff][\x80-\xbf]{0,2}\Z", b"", last)]
 
 
@@ -131,7 +132,7 @@ def _json_lines(line: str) -> str | None:
 
 def _columns(lines: Sequence[str], blank: int) -> str | None:
     lines = [line for line in lines if not line.startswith("#")]
-    # Of words, each on its line, with a blank line between them.
+    # A word on each line, and a blank line between sentences.
     has_sentences = 2 < len(lines) / max(blank, 1) < 200 and blank > 0
     for delimiter, name in {"\t": "tabs", ",": "commas", ";": "semicolons"}.items():
         quoting: Literal[0, 3]
@@ -140,7 +141,7 @@ def _columns(lines: Sequence[str], blank: int) -> str | None:
         # In a sentence, a space follows.
         if not rows or any(cell[:1] == " " for row in rows for cell in row[1:]):
             continue
-        # Of CoNLL-U, sentences may be of a word: each begins with 1.
+        # A sentence of CoNLL-U may be one word; each begins with 1.
         starts = [row[0] for row in rows].count("1") if len(rows[0]) == 10 else 0
         is_conllu = blank and starts > 1 and _are_numbered(rows)
         if delimiter == "\t" and (has_sentences or is_conllu):
@@ -202,35 +203,31 @@ _BYTE_ORDER_MARKS = {
     b"\xff\xfe": "UTF-16",
     b"\xfe\xff": "UTF-16",
 }
-# By the names of Python and of iconv; of equally likely ones the first is taken.
-_WIDE = ("UTF-16LE", "UTF-16BE")
+# Names in Python and iconv; the first of equally likely ones is taken.
 _CHINESE, _JAPANESE = ("GB18030", "BIG5"), ("CP932", "EUC-JP")
 _ENCODINGS = (
     *("ISO-8859-1", "CP1252", "ISO-8859-2", "CP1250", "CP1251", "KOI8-R"),
-    *("ISO-8859-7", "CP949", *_CHINESE, *_JAPANESE, *_WIDE),
+    *("ISO-8859-7", "CP949", *_CHINESE, *_JAPANESE, "UTF-16LE", "UTF-16BE"),
 )
 # Characters that are looked at.
 _CHARACTERS = 4000
 
 
 def _wide_encoding(start: bytes) -> str | None:
-    """Returns UTF-16 or UTF-32 if the bytes are of it, with a mark or without."""
+    """Returns UTF-16 or UTF-32 if bytes look so, with a byte order mark or without."""
     for mark, encoding in _BYTE_ORDER_MARKS.items():
         if start.startswith(mark):
             return encoding
-    nuls = start.count(0)
-    if not nuls:
+    if not (nuls := start.count(0)):
         return None
     without = _decoded(start.replace(b"\0", b""), "UTF-8")
     if nuls < len(start) / 4 and without is not None and _is_readable(without):
         # Text with NULs in it.
         return None
-    texts = {
-        encoding: start[: len(start) // 2 * 2].decode(encoding, "replace")
-        for encoding in _WIDE
-    }
-    # Spaces, line ends and letters of ASCII tell which byte comes first.
-    encoding, text = max(texts.items(), key=lambda item: sum(map(str.isascii, item[1])))
+    # The first bytes of spaces, line ends and letters of ASCII are NUL, or the second.
+    is_big = start[::2].count(0) > start[1::2].count(0)
+    encoding = "UTF-16BE" if is_big else "UTF-16LE"
+    text = start.decode(encoding, "replace")
     is_text = _is_readable(text) and 49 * sum(map(str.isascii, text)) > len(text)
     return encoding if is_text else None
 
@@ -269,7 +266,7 @@ def _sense(text: bytes, encoding: str) -> float:
         if not (pair[0].isascii() and pair[1].isascii())
     ]
     known = [fit for fit in fits if fit is not None]
-    # Bytes of Japanese are Chinese, too, but not the other way round.
+    # Bytes of Japanese are valid Chinese, but not the reverse.
     hiragana = sum("\u3041" <= letter <= "\u3096" for letter in letters)
     bonus = hiragana / max(len(letters), 1) if encoding in _JAPANESE else 0.0
     return sum(known) / max(len(known), 1) + bonus
@@ -281,7 +278,7 @@ def _fit(first: str, second: str, kana: str) -> int | None:
         scripts = {_script(letter, kana) for letter in (first, second)}
         if len(scripts) > 1 or (first.islower() and second.isupper()):
             return -1
-        # Few words have two letters with accents one after the other.
+        # Few words have two letters with accents side by side.
         accents = not (first.isascii() or second.isascii())
         return 0 if scripts == {"LATIN"} and accents else 1
     if any("\u2010" <= letter <= "\u2027" for letter in (first, second)):

@@ -1,22 +1,23 @@
 """Files of texts with labels: TSV, CSV and JSON lines."""
 
+import contextlib
 import csv
+import json
 import warnings
-from collections.abc import Container, Iterable, Iterator, Sequence
-from itertools import chain
-from typing import Any, BinaryIO, Literal, TypeAlias
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from keras_elmo.text.columns import ANY_COLUMNS, Columns, is_header, named_places
-from keras_elmo.text.first_row import has_labels, is_row, separator_of
+from keras_elmo.text.first_line import first_line, uncompressed
 from keras_elmo.text.lines import Files, Line, expand_files, refuse_line, strict_lines
+from keras_elmo.text.name_counts import may_be_header
 from keras_elmo.utils.checks import called, refuse
 from keras_elmo.utils.files import parse_json_object
 
 Form: TypeAlias = Literal["tsv", "csv", "jsonl"]
-# Texts, pairs of them, or labels.
-Values: TypeAlias = Any
-# The number of a row's first line, and its values by `text`, `pair` and `label`.
-Row: TypeAlias = tuple[int, dict[str, object]]
+Value: TypeAlias = Any
+# The number of a row's first line, and its values by the fields of `Columns`.
+Row: TypeAlias = tuple[int, dict[str, Value]]
 
 _SUFFIXES: dict[str, Form] = {
     ".tsv": "tsv",
@@ -25,16 +26,22 @@ _SUFFIXES: dict[str, Form] = {
     ".ndjson": "jsonl",
     ".json": "jsonl",
 }
-# A file of more examples, whose first label comes once, may have a header.
-_FEW_EXAMPLES = 4
 
 
-class FileLabels(list[Values]):
-    """Labels, and the file and the line of each."""
+class LabelledText(NamedTuple):
+    """A text, or both texts of a pair, and its labels.
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.lines: list[tuple[str, int]] = []
+    For messages: the name of its file, with its line, or another name.
+    """
+
+    texts: Sequence[Value]
+    labels: list[Value]
+    name: str = ""
+    line: int = 0
+
+    def where(self, place: int) -> str:
+        """Returns where a label stands."""
+        return f"{self.name}, line {self.line}" if self.line else self.name
 
 
 def read_labelled(
@@ -42,35 +49,41 @@ def read_labelled(
     columns: Columns = ANY_COLUMNS,
     pairs: bool = False,
     multi_label: bool = False,
-) -> tuple[list[Values], FileLabels]:
-    """Reads texts, or pairs of them, and a label or a list of labels for each.
+) -> list[LabelledText]:
+    """Reads texts, or pairs of them, with one label or, if `multi_label`, any number.
 
     The form follows from the name, `.tsv`, `.csv` or `.jsonl`, perhaps with `.gz` or
     `.xz` after it, or else from the first line. In TSV a quotation mark is a character
     like any other; CSV is quoted as Python's `csv` has it, and has semicolons if its
-    first line has no comma. In JSON lines a text may be a list of words. With
-    `multi_label` a row has any number of labels: in JSON a list of them, otherwise with
-    commas between.
+    first line has no comma. In JSON lines a text may be a list of words. Several labels
+    are a list in JSON, otherwise they have commas between them.
     """
-    texts: list[Values] = []
-    labels = FileLabels()
+    rows: list[LabelledText] = []
+    types: set[type] = set()
     for path in expand_files(files, of_sentences=False):
-        table = _Table(path, columns, pairs, has_labels=True)
-        kinds: set[type] = set()
-        first = len(texts)
+        fields = columns.fields(pairs)
+        table = _Table(path, strict_lines(path), fields, multi_label)
+        first = len(rows)
         for row in table.rows():
-            texts.append(table.text(row))
-            labels.append(table.label(row, multi_label))
-            labels.lines.append((path, row[0]))
-            kinds.update(map(type, labels[-1] if multi_label else labels[-1:]))
-            if len(kinds) > 1:
+            rows.append(row)
+            types.update(map(type, row.labels))
+            if len(types) > 1:
                 rule = "have labels of the type that other lines have"
-                refuse_line(path, row[0], rule, row[1]["label"])
-        if len(texts) == first:
+                refuse_line(path, row.line, rule, _shown(row, multi_label))
+        if len(rows) == first:
             raise ValueError(f"{path}: must hold texts with labels. Received: none")
-        if not table.has_header:
-            _warn_of_header(path, labels[first:])
-    return texts, labels
+        labels = [repr(_shown(row, multi_label)) for row in rows[first:]]
+        if not table.has_header and may_be_header(labels):
+            warnings.warn(
+                f"{path}: the label {labels[0]} comes in the first line alone; if that "
+                f"is a header, name a column of it with {called('label_column')}",
+                stacklevel=3,
+            )
+    return rows
+
+
+def _shown(row: LabelledText, multi_label: bool) -> Value:
+    return row.labels if multi_label else row.labels[0]
 
 
 def read_texts(
@@ -82,24 +95,18 @@ def read_texts(
 ) -> Iterator[object]:
     """Yields the texts of a file, or of a stream that `path` names in messages.
 
-    It is a table, as for `read_labelled`, if there are pairs, a column or a form are
-    named, or its first line is one of a table: with tabs, a JSON object, or in CSV a
-    header or a last column among the known `labels`. Otherwise there is a text on each
-    line, and `None` for a blank one.
+    It is a table, as for `read_labelled`, if there are pairs, if a column or a form is
+    named, or if its first line looks like one: with tabs, a JSON object, or in CSV a
+    header or a last column among the known `labels`. Otherwise each line is a text, and
+    `None` if it is blank.
     """
-    lines = strict_lines(path, stream)
-    begun = []
-    for line in lines:
-        begun.append(line)
-        if line[1].strip():
-            break
-    lines = chain(begun, lines)
-    is_table = pairs or _form_of(path) or columns.text is not None
-    if is_table or (begun and is_row(begun[-1][1], labels)):
-        table = _Table(
-            path, columns, pairs, has_labels=False, lines=lines, known_labels=labels
-        )
-        yield from map(table.text, table.rows())
+    first, lines = first_line(strict_lines(path, stream))
+    is_table = pairs or columns.text is not None or _form_of(path) is not None
+    if is_table or _is_row(first, labels):
+        fields = columns.fields(pairs)
+        del fields["label"]
+        for row in _Table(path, lines, fields, known_labels=labels).rows():
+            yield tuple(row.texts) if pairs else row.texts[0]
         return
     for _, text in lines:
         yield text if text.strip() else None
@@ -107,147 +114,144 @@ def read_texts(
 
 def _form_of(path: str) -> Form | None:
     """Returns the form that the name of a file tells, if any."""
-    path = path.lower().removesuffix(".gz").removesuffix(".xz")
+    path = uncompressed(path)
     return next((_SUFFIXES[end] for end in _SUFFIXES if path.endswith(end)), None)
 
 
-def _stripped(value: object) -> object:
-    return value.strip() if isinstance(value, str) else value
+def _is_row(line: str, labels: Container[object]) -> bool:
+    """Whether a line in a file of unknown form is a row of a table, not text."""
+    if "\t" in line.strip():
+        return True
+    if line.startswith("{"):
+        with contextlib.suppress(ValueError, RecursionError):
+            return isinstance(json.loads(line), dict)
+    with contextlib.suppress(csv.Error):
+        cells = next(csv.reader([line], strict=True), [])
+        # In a sentence, a space follows a comma.
+        if len(cells) > 1 and not any(cell.startswith(" ") for cell in cells):
+            return is_header(cells) or _are_labels(cells[-1], labels)
+    return False
 
 
-def _warn_of_header(path: str, labels: Sequence[object]) -> None:
-    """Warns if the first label of a file without a header looks like a name."""
-    first, *others = map(repr, labels)
-    if len(others) < _FEW_EXAMPLES or first in others:
-        return
-    if 2 * len({*others}) <= len(others):
-        warnings.warn(
-            f"{path}: the label {first} comes in the first line alone; if that is a "
-            f"header, name a column of it with {called('label_column')}",
-            stacklevel=4,
-        )
+def _are_labels(cell: str, labels: Container[object]) -> bool:
+    """Whether a cell is a known label, or several with commas between."""
+    return all(part.strip() in labels for part in cell.split(","))
 
 
 class _Table:
-    """A file, or the lines of one; see `read_labelled`.
+    """The lines of a file in one of the forms; see `read_labelled`.
 
-    Its form, and whether it has a header, are known once the first row is read.
+    `fields` maps the wanted fields of `Columns` to the columns that were named. Whether
+    there is a header is known once the first row is read.
     """
 
     def __init__(
         self,
         path: str,
-        columns: Columns,
-        pairs: bool,
-        has_labels: bool,
-        lines: Iterator[Line] | None = None,
+        lines: Iterator[Line],
+        fields: Mapping[str, str | int | None],
+        multi_label: bool = False,
         known_labels: Container[object] = (),
     ) -> None:
         self._path = path
-        self._texts = ["text", "pair"] if pairs else ["text"]
-        wanted = [*self._texts, "label"] if has_labels else self._texts
-        self._given = {name: getattr(columns, name) for name in wanted}
-        self._lines = strict_lines(path) if lines is None else lines
-        self._form = _form_of(path)
-        self.has_header = True
+        self._first, self._lines = first_line(lines)
+        is_json = self._first.lstrip().startswith("{")
+        form: Form = "jsonl" if is_json else "tsv" if "\t" in self._first else "csv"
+        self._form = _form_of(path) or form
+        self._fields = fields
+        self._multi_label = multi_label
         self._known_labels = known_labels
+        self.has_header = True
 
-    def rows(self) -> Iterator[Row]:
-        """Yields the wanted values of each row."""
-        first = next((line for line in self._lines if line[1].strip()), None)
-        if first is None:
-            return
-        if self._form is None:
-            is_json = first[1].lstrip().startswith("{")
-            self._form = "jsonl" if is_json else "tsv" if "\t" in first[1] else "csv"
-        lines = chain([first], self._lines)
+    def rows(self) -> Iterator[LabelledText]:
+        """Yields the rows, without labels if that field is not wanted."""
+        for number, values in self._values():
+            labels = (
+                self._labels(number, values.pop("label")) if "label" in values else []
+            )
+            for name, text in values.items():
+                words = text if isinstance(text, list) else [text]
+                if not words or not all(
+                    isinstance(x, str) and x.strip() for x in words
+                ):
+                    rule = f"have a {name} that is not empty"
+                    refuse_line(self._path, number, rule, text)
+            yield LabelledText([*values.values()], labels, self._path, number)
+
+    def _values(self) -> Iterator[Row]:
         if self._form == "jsonl":
-            yield from self._objects(lines)
-        elif self._form == "csv":
-            separator = separator_of(first[1])
-            rows = self._separated(first[0], lines, separator)
-            yield from self._cells(rows, "commas" if separator == "," else "semicolons")
-        else:
-            split = ((k, line.split("\t")) for k, line in lines if line.strip())
-            yield from self._cells(split, "tabs")
+            return self._objects()
+        if self._form == "tsv":
+            # Unlike `csv`, which takes no cell of more than 131,072 characters.
+            unquoted = ((number, line.split("\t")) for number, line in self._lines)
+            return self._cells(unquoted, "tabs")
+        # What some countries have in place of commas.
+        if self._num_columns(",") < 2 <= self._num_columns(";"):
+            return self._cells(self._quoted(";"), "semicolons")
+        return self._cells(self._quoted(","), "commas")
 
-    def text(self, row: Row) -> object:
-        """Returns the text of a row, or a tuple of two."""
-        number, values = row
-        for name in self._texts:
-            text = values[name]
-            words = text if isinstance(text, list) else [text]
-            if not words or not all(
-                isinstance(word, str) and word.strip() for word in words
-            ):
-                rule = f"have a {name} that is not empty"
-                refuse_line(self._path, number, rule, text)
-        texts = tuple(values[name] for name in self._texts)
-        return texts if len(texts) > 1 else texts[0]
+    def _num_columns(self, separator: str) -> int:
+        with contextlib.suppress(csv.Error):
+            rows = csv.reader([self._first], delimiter=separator, strict=True)
+            return len(next(rows, []))
+        return 0
 
-    def label(self, row: Row, multi_label: bool) -> object:
-        """Returns the label of a row, or the list of them with `multi_label`."""
-        number, values = row
-        value = values["label"]
-        label = _stripped(value)
-        rule = "have a list of labels, strings or integers"
-        if not multi_label:
-            rule, label = "have a label: a string or an integer", [label]
-        elif isinstance(label, str) and self._form != "jsonl":
-            label = [part for part in label.split(",") if part.strip()]
-        if isinstance(label, list):
-            label = [*map(_stripped, label)]
-        if not isinstance(label, list) or not all(
-            isinstance(part, str | int) and part != "" for part in label
-        ):
+    def _labels(self, number: int, value: Value) -> list[Value]:
+        labels, rule = [value], "have a label: a string or an integer"
+        if self._multi_label:
+            labels, rule = value, "have a list of labels, strings or integers"
+            if isinstance(value, str) and self._form != "jsonl":
+                labels = [part for part in value.split(",") if part.strip()]
+        if not isinstance(labels, list):
             refuse_line(self._path, number, rule, value)
-        if len({*label}) < len(label):
+        labels = [x.strip() if isinstance(x, str) else x for x in labels]
+        if not all(isinstance(label, str | int) and label != "" for label in labels):
+            refuse_line(self._path, number, rule, value)
+        if len({*labels}) < len(labels):
             refuse_line(self._path, number, "have distinct labels", value)
-        return label if multi_label else label[0]
+        return labels
 
-    def _objects(self, lines: Iterable[Line]) -> Iterator[Row]:
-        names = {
-            name: name if given is None else str(given)
-            for name, given in self._given.items()
-        }
-        for number, line in lines:
+    def _objects(self) -> Iterator[Row]:
+        fields = self._fields.items()
+        keys = {name: name if x is None else str(x) for name, x in fields}
+        for number, line in self._lines:
             if not line.strip():
                 continue
             row = parse_json_object(line.encode(), f"{self._path}, line {number}")
-            for name in names.values():
-                if name not in row:
-                    refuse_line(self._path, number, f"have the key {name}", line)
-            yield number, {name: row[key] for name, key in names.items()}
+            for key in keys.values():
+                if key not in row:
+                    refuse_line(self._path, number, f"have the key {key}", line)
+            yield number, {name: row[key] for name, key in keys.items()}
 
     def _cells(
-        self, rows: Iterable[tuple[int, list[str]]], separator: str
+        self, rows: Iterator[tuple[int, list[str]]], separators: str
     ) -> Iterator[Row]:
         places: dict[str, int] = {}
         width = 0
         for number, cells in rows:
+            if not any(map(str.strip, cells)):
+                continue
             if not width:
                 width = len(cells)
                 places = self._places(number, cells)
                 if self.has_header:
                     continue
             if len(cells) != width:
-                rule = f"have {width} columns, with {separator} between them"
+                rule = f"have {width} columns, with {separators} between them"
                 refuse_line(self._path, number, rule, cells)
             yield number, {name: cells[place] for name, place in places.items()}
 
-    def _separated(
-        self, first: int, lines: Iterable[Line], separator: str
-    ) -> Iterator[tuple[int, list[str]]]:
+    def _quoted(self, separator: str) -> Iterator[tuple[int, list[str]]]:
         row: list[str] = []
 
         def ended() -> Iterator[str]:
-            for _, line in lines:
+            for _, line in self._lines:
                 row.append(line)
                 yield f"{line}\n"
 
         rows = csv.reader(ended(), delimiter=separator, strict=True)
         while True:
-            number = first + rows.line_num
+            number = rows.line_num + 1
             row.clear()
             try:
                 cells = next(rows, None)
@@ -256,43 +260,41 @@ class _Table:
                 refuse_line(self._path, number, rule, row[0])
             if cells is None:
                 return
-            if any(map(str.strip, cells)):
-                yield number, cells
+            yield number, cells
 
     def _places(self, number: int, cells: list[str]) -> dict[str, int]:
         """Returns the places of the columns by the first row, perhaps a header."""
         where = f"{self._path}, line {number}"
-        names, given = [cell.strip() for cell in cells], [*self._given.values()]
-        is_default = not any(column is not None for column in given)
-        is_named = any(isinstance(column, str) for column in given)
+        names, columns = [cell.strip() for cell in cells], [*self._fields.values()]
+        is_default = all(column is None for column in columns)
+        is_named = any(isinstance(column, str) for column in columns)
         self.has_header = is_named or is_header(names)
         if is_named or (is_default and self.has_header):
             hint = f" (or, if that is no header, a number from 0 to {len(cells) - 1})"
             where += "" if is_header(names) else hint
-            return named_places(names, self._given, where)
-        defaults = {"text": 0, "pair": 1, "label": len(cells) - 1}
-        places = {name: defaults[name] for name in self._given}
-        for name, place in self._given.items():
-            if place is not None and not 0 <= int(place) < len(cells):
-                rule = f"from 0 to {len(cells) - 1} in {where}"
-                refuse(f"{name}_column", rule, place)
-            places[name] = places[name] if place is None else int(place)
+            return named_places(names, self._fields, where)
+        places = {"text": 0, "pair": 1, "label": len(cells) - 1}
+        places = {name: places[name] for name in self._fields}
+        for name, place in self._fields.items():
+            if place is not None:
+                places[name] = int(place)
+                if not 0 <= places[name] < len(cells):
+                    rule = f"from 0 to {len(cells) - 1} in {where}"
+                    refuse(f"{name}_column", rule, place)
         # A label may stand beside texts that are read alone.
         most = len(places) + ("label" not in places)
-        if len({*places.values()}) < len(places) or (is_default and len(cells) > most):
+        distinct = {place for place in places.values() if place < len(cells)}
+        if len(distinct) < len(places) or (is_default and len(cells) > most):
             flags = ", ".join(called(f"{name}_column") for name in places)
             rule = f"have a {' and a '.join(places)} alone, or a header that names the "
             rule += f"columns; or give {flags}"
             refuse_line(self._path, number, rule, cells)
-        if self._known_labels and is_default and len(cells) == most > len(places):
-            self._warn_of_header(where, cells[-1])
+        if is_default and self._known_labels and len(cells) == most > len(places):
+            if not _are_labels(cells[-1], self._known_labels):
+                warnings.warn(
+                    f"{where}: the label {cells[-1]!r} is not known to the model; if "
+                    "that is a header, name a column of it with "
+                    f"{called('text_column')}",
+                    stacklevel=4,
+                )
         return places
-
-    def _warn_of_header(self, where: str, label: str) -> None:
-        """Warns if the first row of texts to classify has another kind of label."""
-        if not has_labels(label, self._known_labels):
-            warnings.warn(
-                f"{where}: the label {label!r} is not known to the model; if that is a "
-                f"header, name a column of it with {called('text_column')}",
-                stacklevel=5,
-            )

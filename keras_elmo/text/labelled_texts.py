@@ -3,13 +3,12 @@
 import math
 import os
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, NoReturn, TypeAlias
+from typing import NoReturn, TypeAlias, TypeGuard
 
 import numpy as np
 
 from keras_elmo.text.columns import ANY_COLUMNS, Columns, named_places
-from keras_elmo.text.labelled_files import FileLabels, read_labelled
-from keras_elmo.text.lines import refuse_line
+from keras_elmo.text.labelled_files import LabelledText, read_labelled
 from keras_elmo.text.name_counts import NameCounts
 from keras_elmo.text.token_lists import as_list
 from keras_elmo.utils.checks import called, check_type, received, refuse
@@ -17,33 +16,6 @@ from keras_elmo.utils.types import Tensor
 
 Text: TypeAlias = str | bytes | Sequence[str | bytes]
 Label: TypeAlias = str | int
-
-
-class Examples(NamedTuple):
-    """Texts with labels, the argument that had the labels, and their lines in files.
-
-    Of pairs, `texts` are the first ones and the second ones.
-    """
-
-    texts: list[list[Text]]
-    labels: list[list[Label]]
-    argument: str
-    lines: Sequence[tuple[str, int]] = ()
-
-    def counts(self) -> NameCounts:
-        """Returns how often labels come, and where they come first."""
-        counts = NameCounts()
-        for place, row in enumerate(self.labels):
-            for label in row:
-                counts.add(label, self.where, place)
-        return counts
-
-    def where(self, place: int) -> str:
-        """Returns where a label stands."""
-        if not self.lines:
-            return f"{self.argument}[{place}]"
-        path, number = self.lines[place]
-        return f"{path}, line {number}"
 
 
 class ExampleReader:
@@ -60,79 +32,83 @@ class ExampleReader:
         validation_data: Tensor,
         share: float,
         columns: Columns = ANY_COLUMNS,
-    ) -> list[Examples]:
-        """Returns the examples to train on, and those to score, if there are any."""
-        examples = self.examples(texts, labels, columns=columns)
-        if validation_data is None:
-            return _split(examples, share)
+    ) -> list[list[LabelledText]]:
+        """Returns the texts to train on, and those to score, if there are any."""
+        rows = self.labelled(texts, labels, columns=columns)
         argument = "validation_data"
-        if _is_table(validation_data):
-            return [examples, self.examples(validation_data, None, argument, columns)]
+        if validation_data is None:
+            place = math.floor(len(rows) * (1 - share))
+            if share and not 0 < place < len(rows):
+                rule = "a share that leaves texts on both sides"
+                refuse("validation_split", rule, share)
+            return [rows[:place], rows[place:]] if share else [rows]
+        if _has_labels(validation_data):
+            return [rows, self.labelled(validation_data, None, argument, columns)]
         rule = "a pair of texts and labels, files, or None"
         check_type((tuple, list), rule, validation_data=validation_data)
         if len(validation_data) != 2:
             refuse("validation_data", rule, validation_data)
         scored, right = validation_data
-        return [examples, self.examples(scored, right, argument)]
+        return [rows, self.labelled(scored, right, argument)]
 
-    def examples(
+    def labelled(
         self,
         texts: Tensor,
-        labels: object,
+        labels: object = None,
         argument: str = "",
         columns: Columns = ANY_COLUMNS,
-    ) -> Examples:
+    ) -> list[LabelledText]:
         """Returns texts with their labels; `labels` is `None` if `texts` has both.
 
         `argument` is the argument that had both, `""` for `texts` and `labels`.
         """
-        if labels is None and _is_table(texts):
-            argument = argument or "texts"
-            if hasattr(texts, "columns"):
-                texts, labels = self._of_frame(texts, columns, argument)
-            else:
-                kinds = self._pairs, self._multi_label
-                texts, labels = read_labelled(texts, columns, *kinds)
-        elif labels is None:
+        text_argument, argument = argument or "texts", argument or "labels"
+        if labels is not None:
+            for name, column in columns._asdict().items():
+                if column is not None:
+                    rule = "None unless a file or a data frame is given"
+                    refuse(f"{name}_column", rule, column)
+        elif not _has_labels(texts):
             raise ValueError(
                 f"{called('labels')} may be left out only where "
-                f"{called(argument or 'texts')} is a file, a list of `pathlib.Path`, "
-                f"or a data frame. {received(**{argument or 'texts': texts})}"
+                f"{called(text_argument)} is a file, a list of `pathlib.Path`, "
+                f"or a data frame. {received(**{text_argument: texts})}"
             )
-        elif columns != ANY_COLUMNS:
-            given = next(name for name, x in columns._asdict().items() if x is not None)
-            rule = "None unless a file or a data frame is given"
-            refuse(f"{given}_column", rule, getattr(columns, given))
-        read = self.texts(texts, argument or "texts")
-        argument = argument or "labels"
-        rows = self.labels(labels, argument)
-        if len(rows) != len(read[0]):
+        elif _are_labelled(texts):
+            return texts
+        elif not hasattr(texts, "columns"):
+            return read_labelled(texts, columns, self._pairs, self._multi_label)
+        else:
+            argument = text_argument
+            texts, labels = self._of_frame(texts, columns, argument)
+        rows = self.texts(texts, text_argument)
+        labels_of_rows = self.labels(labels, argument)
+        if len(labels_of_rows) != len(rows):
             raise ValueError(
                 f"{called(argument)} must have a label for each text. "
-                f"Received: {len(rows):,} labels of {len(read[0]):,} texts"
+                f"Received: {len(labels_of_rows):,} labels of {len(rows):,} texts"
             )
-        lines = labels.lines if isinstance(labels, FileLabels) else ()
-        return Examples(read, rows, argument, lines)
+        pairs = enumerate(zip(rows, labels_of_rows, strict=True))
+        return [LabelledText(*pair, f"{argument}[{place}]") for place, pair in pairs]
 
     def _of_frame(
         self, frame: Tensor, columns: Columns, argument: str
     ) -> tuple[object, object]:
-        given = columns._asdict()
-        if not self._pairs:
-            del given["pair"]
-        places = named_places([*map(str, frame.columns)], given, called(argument))
+        fields = columns.fields(self._pairs)
+        places = named_places([*map(str, frame.columns)], fields, called(argument))
         parts = {name: frame[frame.columns[place]] for name, place in places.items()}
+        labels = parts["label"]
         if not self._pairs:
-            return parts["text"], parts["label"]
-        return list(zip(parts["text"], parts["pair"], strict=True)), parts["label"]
+            return parts["text"], labels
+        return list(zip(parts["text"], parts["pair"], strict=True)), labels
 
-    def texts(self, texts: object, argument: str = "texts") -> list[list[Text]]:
-        """Returns the texts; of pairs, the first ones and the second ones."""
+    def texts(self, texts: object, argument: str = "texts") -> list[Sequence[Text]]:
+        """Returns a list for each text, or for each pair."""
         rule = "pairs of texts" if self._pairs else "texts, or lists of words"
         if hasattr(texts, "columns") and not self._pairs:
             told = received(**{argument: type(texts)})
             raise TypeError(f"{called(argument)} must be a column of a table. {told}")
-        rows = []
+        rows: list[Sequence[Text]] = []
         for place, value in enumerate(_values(texts, argument, rule)):
             row = [value]
             if self._pairs:
@@ -146,56 +122,40 @@ class ExampleReader:
             rows.append(row)
         if not rows:
             refuse(argument, f"{rule}, one at least", texts)
-        return [list(column) for column in zip(*rows, strict=True)]
+        return rows
 
     def labels(self, labels: object, argument: str = "labels") -> list[list[Label]]:
         """Returns the labels of each text."""
         rule = f"a {'list of labels' if self._multi_label else 'label'} for each text"
         values = _values(labels, argument, rule)
         shape = tuple(getattr(labels, "shape", ()))
-        # Of a ragged tensor one is not known.
+        # A ragged tensor has an axis of unknown size.
         if self._multi_label and len(shape) == 2 and None not in shape:
             refuse(argument, f"{rule}, no table of zeros and ones", labels)
-        read: list[list[Label]] = []
-        kinds: set[type] = set()
+        rows: list[list[Label]] = []
+        types: set[type] = set()
         for place, value in enumerate(values):
             row = value if self._multi_label else [value]
             if isinstance(row, str | bytes) or not isinstance(row, Iterable):
                 _refuse_item(argument, rule, place, row)
-            read.append([_label(label, argument, place) for label in row])
-            kinds.update(map(type, read[-1]))
-            if len(kinds) > 1:
-                if isinstance(labels, FileLabels):
-                    path, number = labels.lines[place]
-                    refuse_line(path, number, "have labels of the same type", value)
+            rows.append([_label(label, argument, place) for label in row])
+            types.update(map(type, rows[-1]))
+            if len(types) > 1:
                 _refuse_item(argument, "labels of one type", place, row)
-            if len(set(read[-1])) < len(read[-1]):
+            if len(set(rows[-1])) < len(rows[-1]):
                 _refuse_item(argument, "distinct labels of a text", place, row)
-        return read
+        return rows
 
 
-def _is_table(texts: Tensor) -> bool:
-    """Whether these are files or a data frame, which may hold labels, too."""
+def _has_labels(texts: Tensor) -> bool:
+    """Whether these are files, a data frame or a list of `LabelledText`."""
     if isinstance(texts, list | tuple) and texts:
-        return all(isinstance(path, os.PathLike) for path in texts)
+        return all(isinstance(x, os.PathLike | LabelledText) for x in texts)
     return isinstance(texts, str | os.PathLike) or hasattr(texts, "columns")
 
 
-def _split(examples: Examples, share: float) -> list[Examples]:
-    """Returns the first examples and the last ones, the share; or all, if it is 0."""
-    if not share:
-        return [examples]
-    place = math.floor(len(examples.labels) * (1 - share))
-    if not 0 < place < len(examples.labels):
-        refuse("validation_split", "a share that leaves texts on both sides", share)
-    return [
-        examples._replace(
-            texts=[column[part] for column in examples.texts],
-            labels=examples.labels[part],
-            lines=examples.lines[part],
-        )
-        for part in (slice(place), slice(place, None))
-    ]
+def _are_labelled(texts: Tensor) -> TypeGuard[list[LabelledText]]:
+    return isinstance(texts, list) and isinstance(texts[0], LabelledText)
 
 
 def label_names(labels: object, least: int) -> list[Label]:
@@ -207,30 +167,36 @@ def label_names(labels: object, least: int) -> list[Label]:
     return names
 
 
+def count_labels(rows: Iterable[LabelledText]) -> NameCounts:
+    """Returns how often labels occur, and where first."""
+    return NameCounts((row.labels, row.where) for row in rows)
+
+
 def targets_of(
-    examples: Examples, known: Sequence[Label], multi_label: bool
+    rows: Sequence[LabelledText],
+    known: Sequence[Label],
+    multi_label: bool,
+    argument: str = "labels",
 ) -> np.ndarray:
-    """Returns the places of labels in `known`; with `multi_label`, 0 or 1 for each."""
-    rows = examples.labels
+    """Returns the places of labels in `known`; with `multi_label`, 0 or 1 for each.
+
+    Messages call the labels `argument`.
+    """
     places = {label: place for place, label in enumerate(known)}
-    counts = examples.counts()
-    # True equals 1, and is another label.
-    unknown = [
-        label
-        for label in counts
-        if label not in places or type(label) is not type(known[0])
-    ]
+    counts = count_labels(rows)
+    # True equals 1, but is another label.
+    unknown = [x for x in counts if x not in places or type(x) is not type(known[0])]
     if unknown:
         some = ", ".join(map(repr, known[:10])) + ", ..." * (len(known) > 10)
         raise ValueError(
-            f"{called(examples.argument)} must hold known labels: {some}. "
-            f"Received: {counts.told(unknown)}"
+            f"{called(argument)} must hold known labels: {some}. "
+            f"Received: {counts.describe(unknown)}"
         )
     if not multi_label:
-        return np.array([places[label] for (label,) in rows], "int32")
+        return np.array([places[row.labels[0]] for row in rows], "int32")
     targets = np.zeros((len(rows), len(known)), "float32")
     for target, row in zip(targets, rows, strict=True):
-        target[[places[label] for label in row]] = 1
+        target[[places[label] for label in row.labels]] = 1
     return targets
 
 

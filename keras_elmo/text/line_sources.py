@@ -83,7 +83,7 @@ def with_kind(corpus: Any, argument: str = "corpus") -> tuple[Any, str | None]:
         if isinstance(first, str | os.PathLike) and os.path.isfile(first):
             return list(corpus), "files"
     else:
-        # Of `tf.data`, pandas or NumPy.
+        # From `tf.data`, pandas or NumPy.
         dtype = getattr(getattr(corpus, "element_spec", corpus), "dtype", None)
         if str(getattr(dtype, "name", dtype)) in ("string", "object", "str"):
             first = ""
@@ -149,7 +149,7 @@ def _lines_of(
 
 def _read_items(corpus: Iterable[object], column: str | None) -> Iterator[SourceLine]:
     if hasattr(corpus, "as_numpy_iterator"):
-        # Of `tf.data`.
+        # From `tf.data`.
         corpus = corpus.as_numpy_iterator()
     for number, item in enumerate(corpus):
         where = f"`corpus`: item {number}"
@@ -158,7 +158,7 @@ def _read_items(corpus: Iterable[object], column: str | None) -> Iterator[Source
 
 
 def _read_rows(file: int, path: str, column: str) -> Iterator[SourceLine]:
-    """Yields the rows of a file of Parquet or of JSON lines."""
+    """Yields the rows of a Parquet file or of JSON lines."""
     with open(path, "rb") as stream:
         is_parquet = stream.read(len(_PARQUET)) == _PARQUET
     if is_parquet:

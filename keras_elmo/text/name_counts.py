@@ -1,43 +1,48 @@
-"""Tags and labels: how often each comes, and where first."""
+"""Tags and labels: how often each occurs, and where first."""
 
 import warnings
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
 
-# Of many names, those that a message shows.
+Where: TypeAlias = Callable[[int], str]
+
+# A message shows this many names.
 _SHOWN = 5
+# A file with more rows, whose first name occurs once, may have a header.
+FEW_ROWS = 4
 
 
 class NameCounts:
-    """Counts names; an iteration yields each once, in the order of their places."""
+    """Counts names; iterates over them in the order of their first places.
 
-    def __init__(self) -> None:
-        self._numbers: dict[object, int] = {}
-        self._first: dict[object, tuple[Callable[[int], str], int]] = {}
+    With the names of a sentence or a text stands what describes the place of each.
+    """
 
-    def add(self, name: object, where: Callable[[int], str], place: int) -> None:
-        """Counts a name; `where` names its place, should a message need it."""
-        self._numbers[name] = self._numbers.get(name, 0) + 1
-        self._first.setdefault(name, (where, place))
+    def __init__(self, rows: Iterable[tuple[Sequence[object], Where]]) -> None:
+        self._numbers: Counter[object] = Counter()
+        self._first: dict[object, tuple[Where, int]] = {}
+        for names, where in rows:
+            self._numbers.update(names)
+            for place, name in enumerate(names):
+                self._first.setdefault(name, (where, place))
 
     def __iter__(self) -> Iterator[object]:
-        return iter(self._numbers)
+        return iter(self._first)
 
-    def unknown(self, known: Container[object]) -> list[object]:
-        """Returns the names that are not among those known."""
-        return [name for name in self if name not in known]
-
-    def told(self, names: Iterable[object]) -> str:
-        """Returns what a message tells of some of the names."""
-        told = []
+    def describe(self, names: Iterable[object]) -> str:
+        """Returns how often names occur and where first, for a message."""
+        described = []
         for name in names:
             number, (where, place) = self._numbers[name], self._first[name]
             times = f"{number:,} times, first in" if number > 1 else "in"
-            told.append(f"{name!r} ({times} {where(place)})")
-        more = f" and {len(told) - _SHOWN:,} more" if len(told) > _SHOWN else ""
-        return ", ".join(told[:_SHOWN]) + more
+            described.append(f"{name!r} ({times} {where(place)})")
+        rest = len(described) - _SHOWN
+        more = f" and {rest:,} more" if rest > 0 else ""
+        return ", ".join(described[:_SHOWN]) + more
 
     def warn_of_spellings(self, what: str, stacklevel: int) -> None:
-        """Warns of names that differ by case or by spaces around them alone."""
+        """Warns if names differ only by case or by surrounding spaces."""
         spellings: dict[str, list[object]] = {}
         for name in self:
             if isinstance(name, str):
@@ -46,6 +51,12 @@ class NameCounts:
         if similar:
             warnings.warn(
                 f"{what} that differ by case or by spaces alone are different ones: "
-                f"{self.told(similar)}",
+                f"{self.describe(similar)}",
                 stacklevel=stacklevel,
             )
+
+
+def may_be_header(names: Sequence[str]) -> bool:
+    """Whether the first name occurs once, and most names after it more often."""
+    first, *rows = names
+    return len(rows) >= FEW_ROWS and first not in rows and 2 * len({*rows}) <= len(rows)

@@ -153,7 +153,7 @@ def join_parts(
 
 
 def _merge(parts: list[str], out: str) -> list[np.ndarray]:
-    """Writes the sorted words of all parts; returns the places there of each part's."""
+    """Writes the sorted words of all parts; returns where each part's words stand."""
     ranks = [array("I") for _ in parts]
     streams = [
         zip(read_words(os.path.join(part, WORDS)), repeat(number), strict=False)

@@ -59,7 +59,7 @@ class PlainIds:
 def distinct_words(
     sentences: Sequence[Sequence[bytes]], width: int = 0
 ) -> tuple[list[bytes], np.ndarray]:
-    """Returns the words in the order in which they occur, and `place_words` of them."""
+    """Returns the words, in the order in which they occur, and their `place_words`."""
     words = dict.fromkeys(chain.from_iterable(sentences))
     if b"" in words:
         wrong = next(tokens for tokens in sentences if b"" in tokens)

@@ -9,7 +9,7 @@ from keras_elmo.text import rules
 from keras_elmo.utils.lazy import import_extra
 
 # The scripts of Unicode 13, by their ISO codes; the frequent ones are looked for first.
-# All other characters are of one more, as TensorFlow has it.
+# All other characters form one more, as in TensorFlow.
 _SCRIPTS = """
 Latn Hang Hani Hira Kana Cyrl Arab Grek Adlm Aghb Ahom Armi Armn Avst Bali Bamu Bass
 Batk Beng Bhks Bopo Brah Brai Bugi Buhd Cakm Cans Cari Cham Cher Chrs Copt Cprt Deva
@@ -22,7 +22,7 @@ Shaw Shrd Sidd Sind Sinh Sogd Sogo Sora Soyo Sund Sylo Syrc Tagb Takr Tale Talu 
 Tang Tavt Telu Tfng Tglg Thaa Thai Tibt Tirh Ugar Vaii Wara Wcho Xpeo Xsux Yezi Yiii
 Zanb
 """.split()
-# What RE2 means by its classes: ASCII alone.
+# The classes of RE2, which are ASCII alone.
 _CLASSES = {
     r"\w": "0-9A-Za-z_",
     r"\s": r"\t\n\f\r ",
@@ -32,7 +32,7 @@ _CLASSES = {
 
 
 class PlainTokenizer:
-    """Splits texts as a `Tokenizer` of some kind does, in Python."""
+    """Splits texts in Python, as a `Tokenizer` of the same kind does."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -74,7 +74,7 @@ def _words(text: str) -> list[bytes]:
 
 @functools.cache
 def _python(pattern: str) -> str:
-    """Returns a pattern of RE2 as one of Python."""
+    """Translates a pattern of RE2 for Python."""
     pattern = re.sub(r"\\x\{(\w+)\}", lambda x: chr(int(x[1], 16)), pattern)
     return re.sub(r"\\[wsdb]", lambda x: _CLASSES[x[0]], pattern)
 

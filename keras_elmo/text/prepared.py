@@ -156,7 +156,7 @@ class PreparedText:
         if sum(num_lines) != sum(file.num_lines for file in self.files):
             self._refuse("shards", "of the lines of the text", "others")
         self._num_words = [num_words for _, num_words in shards]
-        # The number of the first line of each shard, and of the one behind the last.
+        # The number of each shard's first line, and of the line after the last one.
         self._limits = np.cumsum([0, *num_lines])
         self._check_sizes()
         self._checked: set[str] = set()
@@ -187,7 +187,7 @@ class PreparedText:
         return Counter(dict(zip(self.words, counts, strict=False)))
 
     def count_changes(self, stats: CorpusStats, *names: str) -> None:
-        """Adds to fields what had to be changed in the text when it was prepared."""
+        """Adds to fields what was changed in the text when it was prepared."""
         stats.add({name: self._number("stats", name) for name in names})
 
     def lines(self, start: int, stop: int, step: int = 1) -> Iterator[tuple[Line, int]]:

@@ -1,12 +1,12 @@
 """Splits a text into words once, part by part."""
 
 import contextlib
-import glob
 import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from itertools import accumulate
+from itertools import accumulate, count, takewhile
+from pathlib import Path
 from types import NoneType
 
 from keras_elmo.config import TOKENIZERS
@@ -104,15 +104,12 @@ def prepare(
         if progress:
             print(f"{folder.out} is complete; nothing to do", file=sys.stderr)
         return
-    try:
-        with folder.opened():
-            _split(source, tokenizer, folder, progress)
-            if progress:
-                print("Joining the parts", file=sys.stderr)
-            join_parts(folder.parts(), folder.out, source.files, tokenizer, stats)
-            folder.remove()
-    except KeyboardInterrupt:
-        raise KeyboardInterrupt(f"stopped; {folder.kept()}") from None
+    with folder.opened():
+        _split(source, tokenizer, folder, progress)
+        if progress:
+            print("Joining the parts", file=sys.stderr)
+        join_parts(folder.parts(), folder.out, source.files, tokenizer, stats)
+        folder.remove()
     if progress:
         for message in stats.messages():
             print(message, file=sys.stderr)
@@ -159,22 +156,21 @@ class TextParts:
             write_json(self._begun, self._manifest())
             try:
                 yield
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(f"stopped; {self._kept()}") from None
             finally:
                 if not self.parts():
                     self.remove()
 
     def parts(self) -> list[str]:
         """Returns the paths of the parts, up to the first that is missing."""
-        paths: list[str] = []
-        while os.path.isdir(path := self._part(len(paths))):
-            paths.append(path)
-        return paths
+        return list(takewhile(os.path.isdir, map(self._part, count())))
 
     def write(self, part: Part) -> None:
         """Writes the next part."""
         part.write(self._part(len(self.parts())))
 
-    def kept(self) -> str:
+    def _kept(self) -> str:
         """Describes which parts are already saved."""
         number = len(self.parts())
         if not number:
@@ -185,7 +181,7 @@ class TextParts:
     def remove(self) -> None:
         """Removes the folder; its manifest, which says whose it is, at the end."""
         if os.path.exists(self._begun):
-            for path in glob.glob(os.path.join(glob.escape(self.path), "*/")):
+            for path in Path(self.path).glob("*/"):
                 shutil.rmtree(path)
             shutil.rmtree(self.path)
 

@@ -1,8 +1,8 @@
 """The rules by which text is split into tokens, as regular expressions of RE2.
 
-RE2, TensorFlow's, looks neither ahead nor behind. White space, marks and numbers are
-those of every language. English has the tokens of the published models' corpus, or of
-the treebanks; its rules are applied to words that hold no white space.
+TensorFlow's RE2 looks neither ahead nor behind. White space, marks and numbers include
+every language. English has the tokens of the published models' corpus or of treebanks;
+its rules are applied to words without white space.
 """
 
 from collections.abc import Iterator
@@ -64,23 +64,23 @@ _MORE_TITLES = r"Co|Esq|Ft|Inc|Jr|Ltd|Mt|etc|Jan|Feb|Mar|Apr|Aug|Sept?|Oct|Nov|D
 _CLITIC = r"'(?i:s|t|re|ve|ll|m|d|em)\b"
 
 
-def _tokens(titles: str, joiners: str, others: str) -> str:
+def _tokens(titles: str, joiners: str, endings: str) -> str:
     """One token of any kind.
 
     `titles` are abbreviations that keep their point, `joiners` characters between two
-    parts of a word, `others` patterns that it may also continue with.
+    parts of a word, `endings` further patterns that a word may continue with.
     """
     # U.S.A. and Ph.D.; an initial; a title; 5,300; letters.
     part = (
         rf"(?:(?:{_LETTER}{{1,3}}\.){{2,}}{_ALNUM}*|[A-Z]\.{_ALNUM}*|(?:{titles})\.|"
         rf"\d+(?:,\d+)+{_ALNUM}*|{_ALNUM}+)"
     )
-    inner = rf"(?:'{_LETTER}{_ALNUM}*|[{joiners}]{part}{others})"
+    inner = rf"(?:'{_LETTER}{_ALNUM}*|[{joiners}]{part}{endings})"
     word = rf"-?(?:\.\d+|{part}){inner}*-?"
-    return rf"{_URL}|{_E_MAIL}|{_CLITIC}|{word}|\.{{2,}}|-{{2,}}{others}|{_MARK}"
+    return rf"{_URL}|{_E_MAIL}|{_CLITIC}|{word}|\.{{2,}}|-{{2,}}{endings}|{_MARK}"
 
 
-# Each rule with its replacement. Every token has a space before and after it.
+# Rules with their replacements. A space precedes and follows every token.
 _CONTRACTIONS = {
     # The first rule twice, for a word of two contractions.
     "published": ((rf"({_ALNUM})('{_LETTER})", r"\1 \2"),) * 2,
@@ -106,7 +106,7 @@ _TOKENS = {
 def english_rules(kind: str) -> Iterator[tuple[str, str]]:
     """Yields each regular expression, and what replaces it, in order."""
     yield from _NORMALIZED
-    # Dashes first, but not those of an address.
+    # Dashes first, except in an address.
     yield rf"{_URL}|-{{2,}}", r" \0 "
     yield _TOKENS[kind], r" \0 "
     yield from _CONTRACTIONS[kind]

@@ -1,6 +1,6 @@
 """Splits many texts into tokens at once, with TensorFlow or without.
 
-Warns of text of languages that put no spaces between words.
+Warns of text in languages that put no spaces between words.
 """
 
 import re
@@ -12,7 +12,7 @@ from typing import Any
 from keras_elmo.text.plain_tokenizer import PlainTokenizer
 from keras_elmo.utils.lazy import has_tensorflow, tf
 
-# Texts to the tokens of each.
+# Splits each text into tokens.
 Splitter = Callable[[Sequence[Any]], list[list[bytes]]]
 
 # Thai and Lao; Burmese; Khmer; kana; Chinese characters.
@@ -75,9 +75,9 @@ def unspaced(texts: Iterable[str | bytes]) -> str | None:
     counts = [len(_LETTERS.findall(part)) for part in text.split()]
     parts = list(filter(None, counts))
     number = sum(parts)
-    others = sum(map(str.isalpha, _LETTERS.sub("", text)))
-    # Tenths, so that one text after the other does not warn anew.
-    share = round(10 * number / max(number + others, 1))
+    spaced = sum(map(str.isalpha, _LETTERS.sub("", text)))
+    # Tenths, so that the next text does not warn anew.
+    share = round(10 * number / max(number + spaced, 1))
     if share < _LEAST or number <= _LONGEST * len(parts):
         return None
     return (

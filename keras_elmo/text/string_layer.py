@@ -31,8 +31,9 @@ class StringsFirst:
     another matter: inner layers and results follow it.
     """
 
-    # What the layer takes on a backend without strings.
+    # What the layer takes on a backend without strings, and how to do without them.
     _dtype_without_strings = "string"
+    _alternative: str
 
     @property
     def compute_dtype(self) -> str:
@@ -44,6 +45,14 @@ class StringsFirst:
     def variable_dtype(self) -> str:
         return self.compute_dtype
 
+    def _require_tensorflow_backend(self) -> None:
+        if keras.backend.backend() != "tensorflow":
+            raise RuntimeError(
+                f"{type(self).__name__} takes strings, which Keras has on its "
+                f"TensorFlow backend only. Make {self._alternative} before the "
+                f"model. Received: backend={keras.backend.backend()!r}"
+            )
+
 
 @do_not_convert
 class StringLayer(StringsFirst, keras.layers.Layer):
@@ -54,8 +63,6 @@ class StringLayer(StringsFirst, keras.layers.Layer):
     """
 
     _num_axes: int
-    # How to do without strings in the model.
-    _alternative: str
 
     def __init__(self, **kwargs: object) -> None:
         super().__init__(**kwargs)
@@ -75,17 +82,9 @@ class StringLayer(StringsFirst, keras.layers.Layer):
             )
         if hasattr(value, "dtype"):
             self._check(value, argument)
-        tensor = as_padded(value)
+        tensor = padded(value)
         self._check(tensor, argument)
         return tensor
-
-    def _require_tensorflow_backend(self) -> None:
-        if keras.backend.backend() != "tensorflow":
-            raise RuntimeError(
-                f"{type(self).__name__} takes strings, which Keras has on its "
-                f"TensorFlow backend only. Make {self._alternative} before the "
-                f"model. Received: backend={keras.backend.backend()!r}"
-            )
 
     def _check(self, value: Tensor, argument: str, dtype: str = "string") -> None:
         """Checks type and axes of a tensor."""
@@ -102,18 +101,15 @@ class StringLayer(StringsFirst, keras.layers.Layer):
 
 
 def padded(tokens: Tensor) -> Tensor:
-    """Fills up a `tf.RaggedTensor` of tokens with `""`, to one position at least."""
+    """Converts strings, ragged or not, to a string tensor padded with `""`.
+
+    Later layers need at least one position, which a ragged tensor therefore gets.
+    """
+    if not isinstance(tokens, tf.RaggedTensor):
+        return tf.convert_to_tensor(tokens, tf.string)
     tokens = tokens.to_tensor("")
-    # Later layers need at least one position.
     missing = tf.cast(tf.shape(tokens)[1] == 0, tf.int32)
     return tf.pad(tokens, [[0, 0], [0, missing]], constant_values="")
-
-
-def as_padded(tokens: Tensor) -> Tensor:
-    """Converts strings, ragged or not, to a string tensor padded with `""`."""
-    if isinstance(tokens, tf.RaggedTensor):
-        return padded(tokens)
-    return tf.convert_to_tensor(tokens, tf.string)
 
 
 @do_not_convert

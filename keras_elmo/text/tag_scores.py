@@ -1,10 +1,10 @@
-"""Scores of tags and of labels, from the numbers of right and of predicted items.
+"""Scores of tags and labels from the numbers of correct and predicted items.
 
 Tags are counted as the script conlleval of the CoNLL shared tasks does.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from typing import Any
@@ -17,7 +17,7 @@ from keras_elmo.utils.types import Config
 class Scores:
     """Numbers of items, such as spans: correct, predicted, and in the reference.
 
-    Where there are none, the scores that follow from them are 0.
+    A score without any items is 0.
     """
 
     correct: int
@@ -41,20 +41,13 @@ class Scores:
         scores = {"precision": self.precision, "recall": self.recall, "f1": self.f1}
         return {**scores, **asdict(self)}
 
-    def columns(self) -> str:
-        """Returns the scores in percent, as conlleval prints them."""
-        return (
-            f"precision: {100 * self.precision:6.2f}%; "
-            f"recall: {100 * self.recall:6.2f}%; FB1: {100 * self.f1:6.2f}"
-        )
-
 
 class TagScores:
     """Compares predicted tags with the right ones.
 
-    Tags in a scheme (BIO, IOB1, BIOES) are compared by the spans that they mark. Of
-    others, such as parts of speech, each word is a span. `known` are tags that may come
-    in neither. `accuracy` is the share of the tokens with the right tag.
+    Tags in a scheme (BIO, IOB1, BIOES) are compared by the spans that they mark.
+    Otherwise, as for parts of speech, each word is a span. `known` are tags that may
+    occur in neither. `accuracy` is the fraction of tokens with the right tag.
     """
 
     def __init__(
@@ -64,15 +57,16 @@ class TagScores:
         known: Iterable[str] = (),
     ) -> None:
         right, guessed = [*map(list, reference)], [*map(list, predicted)]
-        if [*map(len, right)] != [*map(len, guessed)]:
-            raise ValueError(_difference(right, guessed))
         tags = {*chain.from_iterable((*right, *guessed)), *known}
         self.has_spans = bool(tags) and are_span_tags(tags)
         read = spans if self.has_spans else _words
         self.by_type = scores_by_type(map(read, right), map(read, guessed))
         self.overall = total_of(self.by_type.values())
-        pairs = zip(*map(chain.from_iterable, (right, guessed)), strict=True)
-        same = [tag == guess for tag, guess in pairs]
+        same = [
+            tag == guess
+            for tags, guesses in zip(right, guessed, strict=True)
+            for tag, guess in zip(tags, guesses, strict=True)
+        ]
         self.num_tokens = len(same)
         self.accuracy = sum(same) / max(len(same), 1)
 
@@ -86,32 +80,27 @@ class TagScores:
         }
 
 
-def conlleval_table(scores: Config) -> str:
-    """Returns the lines that conlleval prints, from `TagScores.as_dict`."""
-    all_ = _scores(scores)
-    return (
-        f"processed {scores['tokens']} tokens with {all_.reference} phrases; "
-        f"found: {all_.predicted} phrases; correct: {all_.correct}.\n"
-        f"accuracy: {100 * scores['accuracy']:6.2f}%; {all_.columns()}"
-        f"{_rows(scores['by_type'])}"
+def label_scores(
+    reference: Sequence[Sequence[str | int]], predicted: Sequence[Sequence[str | int]]
+) -> dict[str, object]:
+    """Returns scores of the labels of texts by name, for JSON."""
+    right, guessed = ([{*labels} for labels in x] for x in (reference, predicted))
+    by_label = scores_by_type(
+        *([[(label,) for label in labels] for labels in x] for x in (right, guessed))
     )
-
-
-def _rows(by_name: dict[object, Config]) -> str:
-    rows = {name: _scores(numbers) for name, numbers in by_name.items()}
-    return "".join(
-        f"\n{name!s:>17}: {row.columns()}  {row.predicted}"
-        for name, row in rows.items()
-    )
-
-
-def _scores(numbers: Config) -> Scores:
-    return Scores(numbers["correct"], numbers["predicted"], numbers["reference"])
+    same = [labels == guess for labels, guess in zip(right, guessed, strict=True)]
+    return {
+        "accuracy": sum(same) / len(same),
+        "micro_f1": total_of(by_label.values()).f1,
+        "macro_f1": sum(score.f1 for score in by_label.values())
+        / max(len(by_label), 1),
+        "by_label": {label: score.as_dict() for label, score in by_label.items()},
+    }
 
 
 def scores_by_type(
-    reference: Iterable[Sequence[tuple[str | int, ...]]],
-    predicted: Iterable[Sequence[tuple[str | int, ...]]],
+    reference: Iterable[Iterable[tuple[str | int, ...]]],
+    predicted: Iterable[Iterable[tuple[str | int, ...]]],
 ) -> dict[Any, Scores]:
     """Returns the scores of items by their first element, sorted.
 
@@ -135,41 +124,39 @@ def _words(tags: Sequence[str]) -> list[Span]:
     return [Span(tag, place, place + 1) for place, tag in enumerate(tags)]
 
 
-def _difference(right: list[list[str]], guessed: list[list[str]]) -> str:
-    """Returns the message about sentences that do not correspond."""
-    rule = "`reference` and `predicted` must have the same numbers of"
-    if len(right) != len(guessed):
-        return f"{rule} sentences. Received: {len(right)} and {len(guessed)}"
-    sizes = enumerate(zip(map(len, right), map(len, guessed), strict=True))
-    place, (one, other) = next(row for row in sizes if len({*row[1]}) > 1)
-    return f"{rule} tags. Received: {one} and {other} in sentence {place}"
+# === Tables, in percent, as conlleval prints them ===
 
 
-def label_scores(
-    reference: Sequence[Sequence[str | int]], predicted: Sequence[Sequence[str | int]]
-) -> dict[str, object]:
-    """Returns scores of the labels of texts by name, for JSON."""
-    rows = [
-        [[(label,) for label in {*row}] for row in x] for x in (reference, predicted)
-    ]
-    by_label = scores_by_type(*rows)
-    same = [
-        {*right} == {*guess} for right, guess in zip(reference, predicted, strict=True)
-    ]
-    return {
-        "accuracy": sum(same) / len(same),
-        "micro_f1": total_of(by_label.values()).f1,
-        "macro_f1": sum(score.f1 for score in by_label.values())
-        / max(len(by_label), 1),
-        "by_label": {label: score.as_dict() for label, score in by_label.items()},
-    }
+def conlleval_table(scores: Config) -> str:
+    """Returns the lines that conlleval prints, from `TagScores.as_dict`."""
+    return (
+        f"processed {scores['tokens']} tokens with {scores['reference']} phrases; "
+        f"found: {scores['predicted']} phrases; correct: {scores['correct']}.\n"
+        f"accuracy: {100 * scores['accuracy']:6.2f}%; {percentages(scores)}"
+        f"{_rows(scores['by_type'])}"
+    )
 
 
 def label_table(scores: Config) -> str:
-    """Returns lines for a terminal, in percent as conlleval has them."""
+    """Returns lines for a terminal, from `label_scores`."""
     return (
         f"accuracy: {100 * scores['accuracy']:6.2f}%; "
         f"micro F1: {100 * scores['micro_f1']:6.2f}; "
         f"macro F1: {100 * scores['macro_f1']:6.2f}"
         f"{_rows(scores['by_label'])}"
+    )
+
+
+def percentages(numbers: Mapping[str, float]) -> str:
+    """Returns precision, recall and F1, from `Scores.as_dict`."""
+    return (
+        f"precision: {100 * numbers['precision']:6.2f}%; "
+        f"recall: {100 * numbers['recall']:6.2f}%; FB1: {100 * numbers['f1']:6.2f}"
+    )
+
+
+def _rows(by_name: dict[object, Config]) -> str:
+    return "".join(
+        f"\n{name!s:>17}: {percentages(numbers)}  {numbers['predicted']}"
+        for name, numbers in by_name.items()
     )

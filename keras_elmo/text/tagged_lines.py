@@ -4,52 +4,39 @@ import json
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
-from typing import BinaryIO, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from keras_elmo.text.file_kinds import is_conll
+from keras_elmo.text.first_line import first_line, uncompressed
 from keras_elmo.text.lines import Line, form_of, strict_lines
 from keras_elmo.text.tagged_text import (
+    DOCUMENT_START,
     TreebankColumns,
     WordColumns,
-    blocks_of,
     is_treebank,
-    without_comments,
 )
 from keras_elmo.utils.checks import called, received
-from keras_elmo.utils.types import Tensor
+
+if TYPE_CHECKING:
+    # It takes NumPy.
+    from keras_elmo.text.answers import TagsSentences
 
 Format: TypeAlias = Literal["text", "columns", "conllu"]
 FORMATS: tuple[Format, ...] = ("text", "columns", "conllu")
 
-# Sentences, texts or lists of words, to the words and the tags of each.
-Tag: TypeAlias = Callable[
-    [Iterable[str | list[str]]], Iterable[tuple[Sequence[str], Sequence[str]]]
-]
-# The same, with the probabilities of all tags.
-TagsAndMarginals: TypeAlias = Callable[
-    [Iterable[str | list[str]]],
-    Iterable[tuple[Sequence[str], Sequence[str], Tensor]],
-]
-
 _ENDINGS = (".conll", ".bio", ".iob", ".iob2", ".bioes")
 
 
-class _Block(NamedTuple):
-    """Lines that are one sentence at most.
+class _Part(NamedTuple):
+    """A sentence, or `[]` for lines without one, and how to write it with its tags."""
 
-    `tagged` makes the line of a word with its tag, by the number of its line.
-    """
-
-    lines: list[Line]
     sentence: str | list[str]
-    is_sentence: bool
-    tagged: dict[int, Callable[[str], str]]
+    with_tags: Callable[[Sequence[str], Sequence[str]], Iterable[str]]
 
 
 def tagged_lines(
+    tagger: "TagsSentences",
     path: str,
-    tag: Tag,
     stream: BinaryIO | None = None,
     format: Format | None = None,
     column: str | int | None = None,
@@ -62,36 +49,34 @@ def tagged_lines(
     `-DOCSTART-` and blank lines of both stay as they are. The name of a file tells its
     format, or a first line of CoNLL-U or `-DOCSTART-`, or the first lines of a file.
     """
-    blocks, output = _read(path, stream, format, column)
-    waiting: deque[_Block] = deque()
+    waiting: deque[_Part] = deque()
 
     def sentences() -> Iterator[str | list[str]]:
-        for block in blocks:
-            waiting.append(block)
-            yield block.sentence
+        for part in _read(path, stream, format, column):
+            waiting.append(part)
+            yield part.sentence
 
-    for words, tags in tag(sentences()):
-        yield from output(waiting.popleft(), words, tags)
+    for words, tags in tagger.tag(sentences()):
+        yield from waiting.popleft().with_tags(words, tags)
 
 
 def json_lines(
+    tagger: "TagsSentences",
     path: str,
-    tags_and_marginals: TagsAndMarginals,
-    names: Sequence[str],
     stream: BinaryIO | None = None,
     format: Format | None = None,
     column: str | int | None = None,
 ) -> Iterator[str]:
     """Yields an object for each sentence: its words, their tags and probabilities.
 
-    A blank line of text has none. The probabilities of a word are those of its tags by
-    their `names`, without those that are 0 when rounded.
+    A blank line of text has none. Probabilities are by tag, without those that are 0
+    when rounded.
     """
-    blocks, _ = _read(path, stream, format, column)
-    sentences = (block.sentence for block in blocks if block.is_sentence)
-    for words, tags, rows in tags_and_marginals(sentences):
+    parts = _read(path, stream, format, column)
+    sentences = (part.sentence for part in parts if part.sentence != [])
+    for words, tags, rows in tagger.tags_and_marginals(sentences):
         probabilities = [
-            {name: x for name, x in zip(names, row, strict=True) if x}
+            {tag: x for tag, x in zip(tagger.tags, row, strict=True) if x}
             for row in rows.astype("float64").round(6).tolist()
         ]
         about = {"words": words, "tags": tags, "probabilities": probabilities}
@@ -103,78 +88,56 @@ def _read(
     stream: BinaryIO | None,
     format: Format | None,
     column: str | int | None,
-) -> tuple[Iterable[_Block], Callable[..., Iterator[str]]]:
-    """Returns the blocks of a file, and what makes lines of one."""
-    lines = strict_lines(path, stream)
-    begun: list[Line] = []
-    for line in lines:
-        begun.append(line)
-        if line[1].strip() and not line[1].startswith("#"):
-            break
-    if not begun:
-        return (), _words_and_tags
-    lines = chain(begun, lines)
+) -> Iterator[_Part]:
+    first, lines = first_line(strict_lines(path, stream), skipped=("#",))
     if format is None:
-        format = _format_of(path, begun[-1], is_file=stream is None)
+        format = _format_of(path, first, is_file=stream is None)
     if column is not None and format != "conllu":
         told = received(column=column)
         raise ValueError(f"{called('column')} applies only to CoNLL-U. {told}")
     if format == "text":
-        blocks: Iterable[_Block] = (_Block([line], line[1], True, {}) for line in lines)
-        output = _words_and_tags
-    else:
-        blocks = _column_blocks(path, lines, format == "conllu", column)
-        output = _lines_with_tags
-    return blocks, output
+        yield from (_Part(line, _words_and_tags) for _, line in lines)
+        return
+    table: WordColumns = WordColumns(path)
+    place = 0
+    if format == "conllu":
+        table = TreebankColumns(path)
+        place = table.place(column)
+    for block, has_words in table.blocks(lines):
+        rows = [*table.rows(block)] if has_words else []
+        words = [table.cell(row, table.word, "word") for row in rows]
+        numbers = [number for number, _ in rows]
+        yield _Part(words, partial(_lines_with_tags, table, place, block, numbers))
 
 
-def _format_of(path: str, first: Line, is_file: bool) -> Format:
+def _format_of(path: str, first: str, is_file: bool) -> Format:
     """Returns the format by the name of a file, its first line, or its first lines."""
     if is_treebank(path, first):
         return "conllu"
-    name = path.lower().removesuffix(".gz").removesuffix(".xz")
-    if name.endswith(_ENDINGS) or first[1].startswith("-DOCSTART-"):
+    if uncompressed(path).endswith(_ENDINGS) or first.startswith(DOCUMENT_START):
         return "columns"
-    cells = first[1].split("\t")
+    cells = first.split("\t")
     if len(cells) > 1 and all(cell and " " not in cell for cell in cells):
         return "columns"
     form = form_of(path) if is_file else None
     return "columns" if form is not None and is_conll(form) else "text"
 
 
-def _words_and_tags(
-    block: _Block, words: Sequence[str], tags: Sequence[str]
-) -> Iterator[str]:
+def _words_and_tags(words: Sequence[str], tags: Sequence[str]) -> Iterator[str]:
     yield from map("\t".join, zip(words, tags, strict=True))
     # A blank line follows each sentence.
     yield ""
 
 
 def _lines_with_tags(
-    block: _Block, words: Sequence[str], tags: Sequence[str]
+    table: WordColumns,
+    place: int,
+    lines: Iterable[Line],
+    numbers: Sequence[int],
+    words: Sequence[str],
+    tags: Sequence[str],
 ) -> Iterator[str]:
-    rest = iter(tags)
-    for number, line in block.lines:
-        tagged = block.tagged.get(number)
-        yield line if tagged is None else tagged(next(rest))
-
-
-def _column_blocks(
-    path: str, lines: Iterable[Line], is_treebank: bool, column: str | int | None
-) -> Iterator[_Block]:
-    """Yields sentences in columns, and what is between them."""
-    table, place = None, 0
-    for between, block in blocks_of(lines):
-        if table is None and not between:
-            if begun := without_comments(block):
-                table = (TreebankColumns if is_treebank else WordColumns)(path, begun)
-                place = table.place(column) if is_treebank else 0
-        words = []
-        tagged: dict[int, Callable[[str], str]] = {}
-        if table is not None and not between:
-            texts = dict(block)
-            for row in table.rows(block):
-                word, _ = table.word_and_tag(row, table.word)
-                words.append(word)
-                tagged[row[0]] = partial(table.with_tag, texts[row[0]], place)
-        yield _Block(block, words, bool(words), tagged)
+    tag_of = dict(zip(numbers, tags, strict=True))
+    for number, line in lines:
+        tag = tag_of.get(number)
+        yield line if tag is None else table.with_tag(line, place, tag)

@@ -4,15 +4,11 @@ import os
 import reprlib
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, groupby
+from itertools import groupby
 from typing import Any, NoReturn, TypeAlias
 
 from keras_elmo.text.batching import Tokens
-from keras_elmo.text.tagged_sentence import (
-    TaggedSentence,
-    counts_of,
-    warn_of_names,
-)
+from keras_elmo.text.tagged_sentence import TaggedSentence, count_tags, warn_of_names
 from keras_elmo.text.tagged_text import read_tagged
 from keras_elmo.text.token_lists import as_list, utf8_tokens
 from keras_elmo.utils.checks import called, refuse
@@ -21,9 +17,10 @@ from keras_elmo.utils.tag_schemes import (
     are_span_tags,
     convert,
     scheme_of,
+    scheme_of_names,
 )
 
-# Of a word whose tag is not known, and of padding.
+# In place of an unknown tag, and of padding.
 NO_TAG = -1
 
 # Words and tags of sentences, in any of these forms, or a part of them.
@@ -71,28 +68,16 @@ def in_parts(data: Data) -> tuple[Data, Data]:
 
 
 def tags_of(sentences: Sequence[TaggedSentence]) -> list[str]:
-    """Returns the tags of training data; of IOB1, those of BIO for the same spans."""
+    """Returns the tags of training data; IOB1 becomes BIO for the same spans."""
     warn_of_names(sentences)
-    rows = [sentence.tags for sentence in sentences]
-    scheme = scheme_of(rows)
-    if scheme is not None:
-        rows = [convert(tags, _without_iob1(scheme)) for tags in rows]
-    tags = sorted(set(chain.from_iterable(rows)))
+    tags = {tag for sentence in sentences for tag in sentence.tags}
+    if scheme := scheme_of_names(tags):
+        tags = {tag for row in sentences for tag in convert(row.tags, scheme)}
     if len(tags) < 2:
         raise ValueError(
-            f"{called('x')} must have at least 2 different tags. Received: {tags}"
+            f"{called('x')} must have at least 2 different tags. Received: {[*tags]}"
         )
-    return tags
-
-
-def scheme_of_names(tags: Sequence[str]) -> Scheme | None:
-    """Returns the scheme of names of tags, `"BIO"`, `"BIOES"` or `None`."""
-    scheme = scheme_of([tags])
-    return None if scheme is None else _without_iob1(scheme)
-
-
-def _without_iob1(scheme: Scheme) -> Scheme:
-    return "BIO" if scheme == "IOB1" else scheme
+    return sorted(tags)
 
 
 def in_scheme_of(
@@ -114,35 +99,32 @@ def in_scheme_of(
                     f"the tagger's do ({scheme}): {reprlib.repr(tags)}. "
                     f"Received: {tag!r}"
                 )
-    return [
-        row
-        for name, rows in groupby(sentences, lambda row: row.name)
-        for row in _converted(name, [*rows], scheme)
-    ]
-
-
-def _converted(
-    name: str, sentences: list[TaggedSentence], scheme: Scheme
-) -> list[TaggedSentence]:
-    converted = [row.with_tags(convert(row.tags, scheme)) for row in sentences]
-    changed = [
-        (tag, row.lines[place], now.tags[place])
-        for row, now in zip(sentences, converted, strict=True)
-        for place, tag in enumerate(row.tags)
-        if row.lines and tag != now.tags[place]
-    ]
-    if changed:
-        found = scheme_of(row.tags for row in sentences)
-        what = f"{found} is recognised and"
-        if found == scheme:
-            what = f"what {scheme} does not allow ({len(changed):,} in all) is"
-        tag, number, now = changed[0]
-        warnings.warn(
-            f"{name}: {what} converted to {scheme}, such as {tag} in line {number} to "
-            f"{now}",
-            stacklevel=4,
-        )
+    converted = [row._replace(tags=convert(row.tags, scheme)) for row in sentences]
+    pairs = zip(sentences, converted, strict=True)
+    for name, rows in groupby(pairs, lambda pair: pair[0].name):
+        _warn_of_scheme(name, [*rows], scheme)
     return converted
+
+
+def _warn_of_scheme(
+    name: str, pairs: Sequence[tuple[TaggedSentence, TaggedSentence]], scheme: Scheme
+) -> None:
+    """Warns of a file that was in another scheme."""
+    changes = [
+        f"{tag} in line {number} to {new}"
+        for before, after in pairs
+        for tag, number, new in zip(before.tags, before.lines, after.tags, strict=False)
+        if tag != new
+    ]
+    if not changes:
+        return
+    recognised = scheme_of(before.tags for before, _ in pairs)
+    what = f"{recognised} is recognised and"
+    if recognised == scheme:
+        what = f"what {scheme} does not allow ({len(changes):,} in all) is"
+    warnings.warn(
+        f"{name}: {what} converted to {scheme}, such as {changes[0]}", stacklevel=4
+    )
 
 
 def words_of(sentences: Iterable[TaggedSentence]) -> list[Tokens]:
@@ -162,23 +144,25 @@ def check_known(
     sentences: Iterable[TaggedSentence], tags: Sequence[str], argument: str
 ) -> None:
     """Raises a `ValueError` if training data have a tag that a tagger does not know."""
-    counts = counts_of(sentences)
-    if unknown := counts.unknown({*tags}):
+    if unknown := _unknown(sentences, tags):
         raise ValueError(
             f"{called(argument)} must have tags that the tagger knows, "
-            f"{reprlib.repr(tags)}. Received: {counts.told(unknown)}"
+            f"{reprlib.repr(tags)}. Received: {unknown}"
         )
 
 
 def warn_of_unknown(sentences: Iterable[TaggedSentence], tags: Sequence[str]) -> None:
     """Warns of tags that a tagger does not know, in data that it is scored on."""
-    counts = counts_of(sentences)
-    if unknown := counts.unknown({*tags}):
+    if unknown := _unknown(sentences, tags):
         warnings.warn(
-            "tags that the tagger does not know count as mistakes: "
-            f"{counts.told(unknown)}",
+            f"tags that the tagger does not know count as mistakes: {unknown}",
             stacklevel=3,
         )
+
+
+def _unknown(sentences: Iterable[TaggedSentence], tags: Sequence[str]) -> str:
+    counts = count_tags(sentences)
+    return counts.describe(tag for tag in counts if tag not in tags)
 
 
 def _are_paths(x: Data) -> bool:
@@ -194,6 +178,9 @@ def _pairs(x: Data, argument: str) -> Iterator[Sequence[Data]]:
     if items is None:
         _refuse(argument, x)
     for place, item in enumerate(items):
+        if isinstance(item, TaggedSentence):
+            yield item
+            continue
         if not isinstance(item, tuple | list) or len(item) != 2:
             _refuse(argument, item, f", item {place}")
         words, tags = item

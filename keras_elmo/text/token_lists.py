@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, groupby
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import NoReturn, TypeAlias, cast
 
 import numpy as np
 
@@ -63,7 +63,7 @@ def _rows(sentences: Iterable[Sentence] | Tensor) -> Iterable[Sentence]:
     return chain.from_iterable(map(_rows_of_item, sentences))
 
 
-def _rows_of_dataset(dataset: Iterable[Tensor], spec: Any) -> Iterable[Sentence]:
+def _rows_of_dataset(dataset: Iterable[Tensor], spec: Tensor) -> Iterable[Sentence]:
     """Returns the texts or words of a `tf.data.Dataset`, batch by batch."""
     if getattr(spec, "dtype", None) != "string":
         _refuse("a dataset of more than strings: map it to them first", spec)
@@ -85,7 +85,7 @@ def _is_array(value: object) -> bool:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
-def _strings(array: Tensor) -> Any:
+def _strings(array: Tensor) -> Tensor:
     """Returns the strings of a tensor, an array or a column of a table, as lists."""
     if len(array.shape) > 2:
         _refuse(f"an array of {len(array.shape)} axes", array)

@@ -10,10 +10,10 @@ from keras_elmo.config import TOKENIZERS
 from keras_elmo.text import rules
 from keras_elmo.text.string_layer import StringLayer, padded
 from keras_elmo.utils.checks import check_choice
-from keras_elmo.utils.fixed import fixed_arguments
+from keras_elmo.utils.keras_classes import keras_class
 from keras_elmo.utils.lazy import do_not_convert, tf, tf_text
 from keras_elmo.utils.one_graph import OneGraph
-from keras_elmo.utils.types import Config, Shape, Tensor
+from keras_elmo.utils.types import Shape, Tensor
 
 # ICU's numbers of the scripts of characters that occur with letters of any script.
 _COMMON, _INHERITED = 0, 1
@@ -49,8 +49,7 @@ def split_at_scripts(words: Tensor) -> Tensor:
     )
 
 
-@keras.saving.register_keras_serializable("keras_elmo")
-@fixed_arguments
+@keras_class
 class Tokenizer(StringLayer):
     """Splits raw text into tokens.
 
@@ -154,9 +153,6 @@ class Tokenizer(StringLayer):
     # Named as by Keras, whose `summary` passes what it has built the layer with.
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], None)
-
-    def get_config(self) -> Config:
-        return {**super().get_config(), "kind": self.kind}
 
 
 def register_operations(kind: str | None) -> None:

@@ -20,10 +20,10 @@ def read_vector_file(
 ) -> tuple[list[str], np.ndarray]:
     """Returns the words of a file, each once, and their `(words, units)` float32.
 
-    A line is the word and the numbers, separated by single spaces. In files of word2vec
-    and fastText the first line is the number of words and the length of the vectors. A
-    repeated word has its first vector. Such files begin with the most frequent words,
-    of which `max_words` are read.
+    A line is a word and its numbers, separated by single spaces. Files of word2vec and
+    fastText begin with the number of words and the length of the vectors. A repeated
+    word keeps its first vector. Files begin with the most frequent words; `max_words`
+    of them are read.
     """
     check_path(path=path)
     path = os.fspath(path)

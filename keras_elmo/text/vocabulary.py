@@ -148,7 +148,7 @@ class Vocabulary:
         check_sizes(max_size, min_count)
         check_boolean(progress=progress)
         check_type((CorpusStats, type(None)), "CorpusStats or None", report=report)
-        # At the end of the text half of them may have just been dropped.
+        # At the end of the text half the words may have just been dropped.
         least = 2 * (len(SPECIALS) + 1 if max_size is None else max_size)
         if not is_integer(max_distinct) or max_distinct < least:
             raise ValueError(
@@ -173,7 +173,7 @@ class Vocabulary:
             others = report.dropped_words - before
         if not counts.keys() - _SPECIAL_WORDS:
             raise ValueError(f"there is no word in {', '.join(paths)}")
-        # They are unknown words, too.
+        # Words that were left out are unknown, too.
         counts[SPECIALS[UNKNOWN].encode()] += others
         return cls.from_counts(counts, max_size, min_count)
 

@@ -29,7 +29,7 @@ def to_config(optimizer: object) -> Config:
 
 
 def from_config(config: Config, where: str) -> object:
-    """Builds what `to_config` described; of Keras's and of registered classes alone."""
+    """Builds what `to_config` described, from Keras's and registered classes alone."""
     for inner in _configs(config):
         module, name = inner.get("module"), inner.get("registered_name")
         is_own = isinstance(module, str) and module.split(".")[0] == "keras"

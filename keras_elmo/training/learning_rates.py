@@ -57,9 +57,13 @@ def build_learning_rate(
     """
     rate, schedule, steps = options.learning_rate, options.schedule, options.steps
     if recorded is not None and rate is None and schedule is None:
-        return _from_config(recorded, where)
+        if not isinstance(recorded, dict):
+            return float(str(recorded))
+        if FALLS_FROM in recorded:
+            return FallingRate(float(recorded[FALLS_FROM]))
+        return from_config(recorded, where)
     if schedule is None:
-        # What is given is the rate; the published one is constant, too.
+        # A given rate is constant, and so is the published one.
         is_plain = rate is not None or options.optimizer == "adagrad"
         schedule = "constant" if is_plain else "falling"
     if schedule == "falling":
@@ -96,14 +100,6 @@ def learning_rate_config(rate: object) -> object:
             f"{called('learning_rate')} must be a number or a Keras "
             f"LearningRateSchedule. Received: learning_rate={rate!r}"
         ) from error
-
-
-def _from_config(config: object, where: str) -> LearningRate:
-    if isinstance(config, dict):
-        if FALLS_FROM in config:
-            return FallingRate(float(config[FALLS_FROM]))
-        return from_config(config, where)
-    return float(str(config))
 
 
 def learning_rate_at(rate: LearningRate, step: int, progress: float = 0.0) -> float:

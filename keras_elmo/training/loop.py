@@ -120,9 +120,8 @@ class TrainingLoop:
     def _run_steps(self, batches: Iterator[Placed]) -> None:
         while self._goes_on():
             since = monotonic()
-            batch, status = next(batches, (None, None))
-            if status is None:
-                status = WorkerStatus.of(None, self._position())
+            no_batch = None, WorkerStatus(*self._position())
+            batch, status = next(batches, no_batch)
             status = dataclasses.replace(
                 status, stop=self._reason_to_stop(), progress=self.clock.progress()
             )

@@ -1,4 +1,4 @@
-"""What a run tells: its recipe and memory at the beginning, its outcome at the end."""
+"""Messages of a run: recipe and memory at the beginning, the outcome at the end."""
 
 import math
 import shlex
@@ -20,7 +20,7 @@ _PROCESS_BYTES = 1_100_000_000
 _GATES = 9
 _UNIQUE_WORDS = 0.5
 _LOGITS = 3
-# From fewer words a model learns what they are, and little of their language.
+# From fewer words a model learns little about their language.
 _LITTLE_TEXT = 30_000
 
 
@@ -35,31 +35,27 @@ def recipe_message(
     """Returns a line on what was chosen, and how to choose otherwise."""
     optimizer = options.optimizer
     name = optimizer if isinstance(optimizer, str) else type(optimizer).__name__
-    facts = [f"{name}"]
-    if learning_rate is not None:
-        facts[0] += f" with a learning rate{_told(learning_rate)}"
-    facts.append(f"batches of {options.batch_tokens:,} positions")
+    if isinstance(learning_rate, FallingRate):
+        name += f" with a learning rate that falls from {learning_rate.peak:g}"
+    elif isinstance(learning_rate, float | int):
+        name += f" with a learning rate of {learning_rate:g}"
+    elif learning_rate is not None:
+        name += " with a learning rate by a schedule"
     softmax = f"{num_sampled:,} candidates"
     if num_sampled >= num_words:
         softmax = "a softmax of all"
-    facts.append(f"{num_words:,} words to predict by {softmax}")
-    if is_resumed:
-        return f"Recipe of the run: {', '.join(facts)}"
-    change = ", ".join(
-        called(name)
-        for name in ("optimizer", "learning_rate", "vocabulary_size", "num_sampled")
+    facts = (
+        f"{name}, batches of {options.batch_tokens:,} positions, {num_words:,} words "
+        f"to predict by {softmax}"
     )
-    message = f"Recipe for {recipe.name}: {', '.join(facts)}. {change} and others"
-    if recipe is PUBLISHED:
-        return f"{message} change it"
-    published = "--recipe published" if FLAGS.get() else '`recipe="published"`'
-    return f"{message} change it; {published} is the paper's"
-
-
-def _told(rate: LearningRate) -> str:
-    if isinstance(rate, FallingRate):
-        return f" that falls from {rate.peak:g}"
-    return f" of {rate:g}" if isinstance(rate, float | int) else " by a schedule"
+    if is_resumed:
+        return f"Recipe of the run: {facts}"
+    changes = ("optimizer", "learning_rate", "vocabulary_size", "num_sampled")
+    change = f"{', '.join(map(called, changes))} and others change it"
+    if recipe is not PUBLISHED:
+        published = "--recipe published" if FLAGS.get() else '`recipe="published"`'
+        change += f"; {published} is the paper's"
+    return f"Recipe for {recipe.name}: {facts}. {change}"
 
 
 def memory_message(
@@ -108,15 +104,13 @@ def closing_messages(
     words_per_epoch: int | None,
     first_step: int = 0,
 ) -> list[str]:
-    """Returns what came out, what to beware of, and what to do next.
+    """Returns the outcome, a warning if the text is small, and the next commands.
 
-    `first_step` is the last step of the process before.
+    `first_step` is the step from which this process went on.
     """
-    measured = [row.perplexity_mean for row in state.rows]
-    known = [perplexity for perplexity in measured if perplexity is not None]
     messages = [f"{counted(state.step, 'update')} on {counted(state.words, 'word')}"]
-    if known:
-        messages[0] += f"; the lowest validation perplexity is {min(known):,.4g}"
+    if math.isfinite(state.best()):
+        messages[0] += f"; the lowest validation perplexity is {state.best():,.4g}"
     if state.step == first_step:
         ends = f"{called('steps')}, {called('epochs')} or {called('minutes')}"
         messages.append(f"The run had ended before. To go on, give it more {ends}")
@@ -134,10 +128,8 @@ def closing_messages(
 
 
 def _next_commands(options: TrainingOptions) -> list[str]:
-    run = shlex.quote(str(options.directory))
-    text = "TEXT"
-    if options.validation is not None and are_files(options.validation):
-        paths = options.validation
+    run, text, paths = shlex.quote(str(options.directory)), "TEXT", options.validation
+    if paths is not None and are_files(paths):
         if not isinstance(paths, Iterable) or isinstance(paths, str):
             paths = [paths]
         # A pattern in quotes is expanded by the command.

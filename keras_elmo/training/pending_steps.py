@@ -9,8 +9,8 @@ from keras import ops
 
 from keras_elmo.utils.types import Tensor
 
-# Metrics are fetched after this many steps, or seconds. Less would keep a fast device
-# waiting, and a signal waits for the steps that have begun.
+# Metrics are fetched after this many steps, or seconds. With fewer, a fast device would
+# wait; with more, a signal would, until all steps are over.
 _MOST_STEPS = 16
 _SECONDS = 0.5
 
@@ -20,9 +20,9 @@ class Step(NamedTuple):
 
     Attributes:
         number: counted from 1.
-        words: of its batches.
-        predictions: of each direction.
-        metrics: means over these, on the device or as numbers.
+        words: words of its batches.
+        predictions: predictions of each direction.
+        metrics: means over predictions, on the device or as numbers.
     """
 
     number: int
@@ -34,8 +34,8 @@ class Step(NamedTuple):
 class PendingSteps:
     """Steps that were begun, the last of which the device may still compute.
 
-    To look at a metric is to wait for its step. So nobody looks before the next step
-    has begun: then the device computes this one, while the host goes on.
+    Reading a metric waits for its step, so metrics are read after the next step has
+    begun: the device computes that one, while the host goes on.
     """
 
     def __init__(self) -> None:

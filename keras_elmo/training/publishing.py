@@ -8,8 +8,8 @@ import textwrap
 from pathlib import Path
 
 from keras_elmo.config import PRESETS, ElmoConfig
-from keras_elmo.files.downloads import hub_error, repository_of
-from keras_elmo.files.finding import RunFiles, said_on
+from keras_elmo.files.downloads import hub_error, parse_repository
+from keras_elmo.files.finding import RunFiles, read_card
 from keras_elmo.files.loading import open_model
 from keras_elmo.files.run_history import HistoryRow, read_history
 from keras_elmo.files.run_sources import Run
@@ -82,7 +82,7 @@ language_model = keras_elmo.load_language_model("{name}")
 def run_card(
     run: StrPath, name: str = "", license: str = "", language: str = ""
 ) -> str:
-    """Returns the README.md of a run: what it is, has read and is worth, and its use.
+    """Returns the README.md of a run: sizes, words read, perplexity, and how to use it.
 
     The run will be loaded by `name`, `hf://OWNER/NAME`, or its path if that is empty.
     The Hub's identifier of the license, such as `"cc-by-sa-3.0"`, and the code of the
@@ -102,7 +102,7 @@ def run_card(
             f"{path}: has no perplexity that its card could tell; train it with "
             "--validation"
         )
-    # Whose weights are those of the run.
+    # The run keeps the weights of this measurement.
     best = min(measured, key=lambda row: row.perplexity_mean or 0.0)
     config = ElmoConfig.from_options(files.options)
     manifest = read_json_object(files.training)
@@ -124,7 +124,7 @@ def run_card(
     if "--minutes" in command or "--epochs" in command:
         how = f"Until the learning rate is 0, here after {made}"
     elif "--schedule falling" in command and "steps" not in manifest:
-        # The run did not record what was to end it.
+        # The run has not recorded what should end it.
         how += (
             ". The rate falls to 0 only with `--minutes` or `--epochs`;\n"
             "if it did here, give one of them instead of `--steps`"
@@ -147,9 +147,9 @@ def run_card(
 def _command(
     config: ElmoConfig, manifest: Config, num_words: int, last: HistoryRow
 ) -> tuple[str, list[str]]:
-    """Returns the command that trains such a model, by the names of its files.
+    """Returns the command that trains such a model, and values for Python alone.
 
-    Also what of the run was given in Python, and no command can say.
+    Files have their own names, without folders.
     """
     names = [name for name, preset in PRESETS.items() if preset == config]
     sizes = ["--preset", names[0]] if names else ["--options", "options.json"]
@@ -161,10 +161,10 @@ def _command(
         ends = {**dict.fromkeys(ENDS), "steps": last.step}
     values = {**manifest, "learning_rate": None, **ends, **rate}
     for name in ("batch_tokens", "max_tokens"):
-        # Of a `Corpus` that was made in Python.
+        # A `Corpus` from Python has its own.
         values.setdefault(name, manifest.get(f"corpus.{name}"))
     if manifest.get("init") is None and values.get("vocabulary_size") is None:
-        # Which a recipe has chosen; the command does not name it.
+        # A recipe has chosen it; the command does not name one.
         values["vocabulary_size"] = num_words
     if isinstance(optimizer := values.get("optimizer"), dict):
         in_python.append(f"`{optimizer.get('class_name')}` as `optimizer`")
@@ -191,7 +191,7 @@ def _files(names: list[str]) -> list[str]:
 
 
 def _rate_options(recorded: object) -> tuple[Config, list[str]]:
-    """Returns the options that say a manifest's learning rate, or what says it."""
+    """Returns the options for a manifest's learning rate, or a value for Python."""
     if not isinstance(recorded, dict):
         return {"learning_rate": recorded}, []
     if FALLS_FROM in recorded:
@@ -219,18 +219,18 @@ def publish(
 ) -> str:
     """Uploads a run to the Hub, with a card, from where `load` reads it back.
 
-    The upload is one commit, of the sizes, the weights, the vocabulary and its counts;
-    checkpoints and curves are left out. A README.md in the folder of the run is taken
-    in place of `run_card`. The repository is made if it is not there. Returns the
-    address of the commit.
+    The upload is one commit with the sizes, the weights, the vocabulary and its counts,
+    without checkpoints and curves. A README.md in the folder of the run replaces
+    `run_card`. The repository is made if it is not there. Returns the address of the
+    commit.
     """
-    name, _ = repository_of(repository, "repository", may_be_old=False)
+    name, _ = parse_repository(repository, "repository", may_be_old=False)
     card = run_card(run, repository, license, language)
     files = RunFiles(run)
     own = Path(files.path) / "README.md"
     if own.is_file():
         card = own.read_text(encoding="utf-8")
-        if (said := said_on(own, "license")) != license:
+        if (said := read_card(own, "license")) != license:
             raise ValueError(
                 f"{own}: must say the same licence as {called('license')}: "
                 f"{said or 'none'}. {received(license=license)}"
@@ -241,7 +241,7 @@ def publish(
             "publishing needs a token of the Hugging Face Hub: set HF_TOKEN, or call "
             "`hf auth login`"
         )
-    # Raises if the weights are not of these sizes.
+    # Raises if the weights have other sizes.
     Run(files.path).describe()
     manifest = read_json_object(files.training)
     kept = json.dumps({key: manifest.get(key) for key in _KEYS}, indent=2) + "\n"

@@ -1,4 +1,4 @@
-"""What a run is trained with where no option says so."""
+"""Recipes: values of options that are left out."""
 
 import dataclasses
 from typing import cast
@@ -32,11 +32,11 @@ class Recipe:
     Attributes:
         name: for messages.
         optimizer: one of `OPTIMIZERS`.
-        most_sampled: candidates of the sampled softmax, at most.
-        sampled_share: the same, for each word of the vocabulary.
+        most_sampled: upper bound on candidates of the sampled softmax.
+        sampled_share: candidates for each word of the vocabulary.
         batch_tokens: positions of a batch.
         dtype: dtype policy, unless Keras has another one than float32.
-        most_words: of a vocabulary that is counted.
+        most_words: upper bound on a counted vocabulary.
         fits_text: whether a vocabulary of no given size leaves out rare words, and
             candidates are fewer for fewer words.
     """
@@ -107,9 +107,8 @@ def complete_options(
 ) -> TrainingOptions:
     """Fills in the options that are left out.
 
-    What was given stands first, then what a run to resume began with, then the recipe.
-    A recipe that is given counts as its values. `where` is the file of what is
-    recorded.
+    Options go first, then what a resumed run began with, `recorded` in the file
+    `where`, then the recipe. With `recipe` given, its values go before `recorded`.
     """
     values: Config = {}
     # Whoever set the policy of all layers has chosen.

@@ -222,7 +222,7 @@ class RunRecorder:
             )
         )
         state.interval = Interval()
-        # The checkpoint first: it has the rows, too, so that none is lost.
+        # The checkpoint comes first: it has the rows, too, so none is lost.
         self.save_checkpoint()
         self._write_curves()
         return measured
@@ -274,8 +274,8 @@ def write_curves(
 ) -> None:
     """Writes history.csv, its plot, and TensorBoard's scalars.
 
-    All rows each time: a run that repeats steps after it was killed leaves neither a
-    gap nor a point twice.
+    Writes all rows each time, so a run that was killed and repeats steps leaves neither
+    gaps nor repeated points.
     """
     write_history(files.history, rows)
     plot_history(rows, files.curves)

@@ -19,7 +19,7 @@ _OF_BATCHES = (
 
 
 def check_callbacks(callbacks: object) -> list[Callback]:
-    """Returns the callbacks of `pretrain`, or raises unless they are some."""
+    """Returns the callbacks of `pretrain` as a list, or raises."""
     if callbacks is None:
         return []
     items = list(callbacks) if isinstance(callbacks, Iterable) else [callbacks]

@@ -6,15 +6,15 @@ from time import monotonic
 from keras_elmo.training.recorder import RunState
 from keras_elmo.training.training_options import VALIDATE_EVERY, TrainingOptions
 
-# Of the minutes: before the first measurement, which tells how long the last one takes,
-# and between two measurements.
+# Shares of the minutes: before the first measurement, which tells how long the last one
+# takes, and between two measurements.
 _FIRST_MEASUREMENT = 0.05
 _MEASUREMENTS = 0.1
 # Training between two measurements takes at least this many times as long as one.
 _TRAINED_BETWEEN = 3.0
-# Of measurements in the time of the last one, as no two take the same.
+# The last measurement may take this much longer than the one before.
 _MARGIN = 1.2
-# What may be set aside for it.
+# Largest share of the minutes to set aside for it.
 _MOST_SET_ASIDE = 0.5
 MILLIONTHS = 1_000_000
 

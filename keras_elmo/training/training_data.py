@@ -209,7 +209,7 @@ def _stored_shapes(files: PretrainingDirectory, longest: int) -> BatchShapes | N
 
 
 def check_batch(batch: object) -> None:
-    """Raises a `ValueError` unless a batch has what a language model reads."""
+    """Raises a `ValueError` unless a language model can read a batch."""
     keys = list(batch) if isinstance(batch, Mapping) else type(batch)
     kinds = ({"char_ids", "token_ids"}, {"words", "positions", "token_ids"})
     if not isinstance(keys, list) or not any(kind <= set(keys) for kind in kinds):
@@ -234,10 +234,10 @@ def batches_from(
     epochs: int | None = None,
     shapes: BatchShapes | None = None,
 ) -> Iterator[tuple[Batch, tuple[int, int]]]:
-    """Yields batches after a position, until some epochs are over, if that is given.
+    """Yields batches after a position, until some epochs are over; `None` never ends.
 
-    Each comes with the position behind it: an epoch, and how many of its batches were
-    read. The batches of a `Corpus` have some `shapes`.
+    Each batch comes with the position behind it: an epoch, and how many batches of it
+    were read. A `Corpus` makes batches of these `shapes`.
     """
     first, skip = position
     for epoch in count(first) if epochs is None else range(first, epochs):

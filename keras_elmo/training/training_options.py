@@ -2,13 +2,13 @@
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from numbers import Real
 from types import NoneType
 from typing import TYPE_CHECKING
 
 from keras_elmo.config import TOKENIZERS, ElmoConfig
 from keras_elmo.text.batching import MAX_BATCH_TOKENS
 from keras_elmo.text.vocabulary import SPECIALS
-from keras_elmo.training.option_checks import DTYPES, check_dtype, check_schedule
 from keras_elmo.utils.checks import called, check_type, received, refuse
 from keras_elmo.utils.options import REQUIRED, check_options, option
 from keras_elmo.utils.types import StrPath
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from keras_elmo.text.corpus import Corpus
     from keras_elmo.text.lines import Files
 
+DTYPES = ("float32", "mixed_bfloat16")
+_REASONS_AGAINST = {
+    "bfloat16": ": updates smaller than a weight's last digit would be lost",
+    "float16": ": it overflows, as gradients are taken of 20 times the loss",
+}
 # Learning rates of the optimizers, if none is given.
 LEARNING_RATES = {"adagrad": 0.2, "adam": 0.002, "muon": 0.002}
 # Passes, positions of a batch, and updates between two measurements, if not given.
@@ -272,7 +277,7 @@ class TrainingOptions:
 
     def __post_init__(self) -> None:
         if isinstance(self.dtype, str):
-            check_dtype(self.dtype)
+            _check_dtype(self.dtype)
         check_type((ElmoConfig, NoneType), "an ElmoConfig or None", config=self.config)
         check_options(self)
         size = self.vocabulary_size
@@ -283,6 +288,47 @@ class TrainingOptions:
                 f"{called('patience')} needs a {called('validation')} text. "
                 + received(patience=self.patience, validation=None)
             )
-        check_schedule(self)
+        _check_schedule(self)
         if self.steps is None and self.minutes is None and self.epochs is None:
             object.__setattr__(self, "epochs", EPOCHS)
+
+
+def _check_schedule(options: TrainingOptions) -> None:
+    """Raises unless the learning rate, its schedule and the optimizer go together."""
+    optimizer, schedule = options.optimizer, options.schedule
+    rate, warmup_steps = options.learning_rate, options.warmup_steps
+    if not isinstance(optimizer, str | None):
+        if not hasattr(optimizer, "apply_gradients"):
+            check_type(str, "a name or a Keras optimizer", optimizer=optimizer)
+        for name, value in {"learning_rate": rate, "schedule": schedule}.items():
+            if value is not None:
+                refuse(name, "None where `optimizer` is an object, which has it", value)
+    if schedule != "cosine" and warmup_steps:
+        raise ValueError(
+            f"{called('warmup_steps')} needs {called('schedule')} cosine. "
+            f"{received(warmup_steps=warmup_steps)} alone"
+        )
+    if schedule in (None, "constant"):
+        return
+    if not isinstance(rate, Real | None):
+        raise ValueError(
+            f"{called('schedule')} {schedule} needs a number as "
+            f"{called('learning_rate')}. {received(learning_rate=rate)}"
+        )
+    if schedule == "falling":
+        return
+    if options.steps is None:
+        raise ValueError(
+            f"{called('schedule')} cosine needs {called('steps')}, at whose end "
+            f"the learning rate is 0. {received(steps=None)}"
+        )
+    if not 0 <= warmup_steps < options.steps:
+        rule = f"at least 0 and below {called('steps')}, {options.steps}"
+        refuse("warmup_steps", rule, warmup_steps)
+
+
+def _check_dtype(dtype: str) -> None:
+    """Raises a `ValueError` for dtype policies that do not learn."""
+    if dtype not in DTYPES:
+        reason = _REASONS_AGAINST.get(str(dtype).removeprefix("mixed_"), "")
+        refuse("dtype", f"{' or '.join(map(repr, DTYPES))}{reason}", dtype)

@@ -136,13 +136,19 @@ def checked_filters(
     return tuple((int(width), int(count)) for width, count in filters)
 
 
-def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Returns "; did you mean NAME?"; "" if none of the names is similar."""
+def most_similar(name: str, names: Iterable[str]) -> str | None:
+    """Returns the name that is spelt most like another; `None` if none is similar."""
     from difflib import get_close_matches
 
     spellings = {spelling.casefold(): spelling for spelling in names}
     similar = get_close_matches(name.casefold(), spellings, n=1, cutoff=0.75)
-    return f"; did you mean {spellings[similar[0]]}?" if similar else ""
+    return spellings[similar[0]] if similar else None
+
+
+def did_you_mean(name: str, names: Iterable[str]) -> str:
+    """Returns "; did you mean NAME?"; "" if none of the names is similar."""
+    similar = most_similar(name, names)
+    return f"; did you mean {similar}?" if similar else ""
 
 
 def counted(count: int, noun: str) -> str:

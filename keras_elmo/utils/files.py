@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
 from typing import Any, TextIO
 
+from keras_elmo.utils.checks import most_similar
 from keras_elmo.utils.types import StrPath
 
 _PART = ".part"
@@ -229,12 +230,18 @@ def parse_json_object(content: bytes, where: str) -> dict[str, Any]:
 
 
 def read_key(value: object, where: str, *keys: str, **fallback: object) -> Any:
-    """Returns the value under nested keys, or `default`; without one, it raises."""
+    """Returns the value under nested keys, or `default`.
+
+    Raises `ValueError` without a default, or if the key seems to be misspelt.
+    """
     for key in keys:
         if not isinstance(value, Mapping) or key not in value:
-            if "default" in fallback:
+            names = map(str, value) if isinstance(value, Mapping) else ()
+            misspelt = most_similar(key, names)
+            if "default" in fallback and not misspelt:
                 return fallback["default"]
-            raise ValueError(f"{where}: lacks the key {'.'.join(keys)}")
+            instead = f". Received: {misspelt}" if misspelt else ""
+            raise ValueError(f"{where}: lacks the key {'.'.join(keys)}{instead}")
         value = value[key]
     return value
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from typing import Any
 
 import keras
@@ -47,24 +48,25 @@ class BatchGraph:
 
     Keras would trace several graphs, for seconds each. The number of rows is free, and
     so is the number of tokens: the second axis, or the third in layers from
-    `precompute`.
+    `precompute`. There is a graph for each value of the `options`.
     """
 
     def __init__(self, function: Callable[..., Tensor]) -> None:
         self._function = function
-        self._graphs: dict[tuple[int, ...], Callable[..., Tensor]] = {}
+        self._graphs: dict[tuple[Hashable, ...], Callable[..., Tensor]] = {}
 
-    def __call__(self, *batch: Tensor) -> Tensor:
+    def __call__(self, *batch: Tensor, **options: Hashable) -> Tensor:
         batch = keras.tree.map_structure(tf.convert_to_tensor, batch)
         parts = keras.tree.flatten(batch)
         # Layers have one axis more than the ids for a biLM that is fine-tuned.
-        ranks = tuple(len(part.shape) for part in parts)
-        if ranks not in self._graphs:
+        key = (*(len(part.shape) for part in parts), *options.items())
+        if key not in self._graphs:
             specs = keras.tree.map_structure(_spec, batch)
-            function = tf.function(self._function, specs, autograph=False)
+            function = partial(self._function, **options)
+            graph = tf.function(function, specs, autograph=False)
             # The function itself would warn of retracing if there are many models.
-            self._graphs[ranks] = function.get_concrete_function()
-        return self._graphs[ranks](*parts)
+            self._graphs[key] = graph.get_concrete_function()
+        return self._graphs[key](*parts)
 
 
 class JaxFunction:
@@ -76,17 +78,37 @@ class JaxFunction:
         # A compiled function, whose type does not tell.
         self._compiled: Any = None
 
-    def __call__(self, *batch: Tensor) -> Tensor:
+    def __call__(self, *batch: Tensor, **options: Hashable) -> Tensor:
         if self._compiled is None:
             import jax
 
-            self._compiled = jax.jit(self._stateless)
-        return self._compiled([x.value for x in self._model.variables], *batch)
+            self._compiled = jax.jit(self._stateless, static_argnums=0)
+        values = [x.value for x in self._model.variables]
+        return self._compiled((*options.items(),), values, *batch)
 
-    def _stateless(self, values: list[Tensor], *batch: Tensor) -> Tensor:
+    def _stateless(
+        self,
+        options: tuple[tuple[str, Hashable], ...],
+        values: list[Tensor],
+        *batch: Tensor,
+    ) -> Tensor:
         pairs = zip(self._model.variables, values, strict=True)
         with keras.StatelessScope(pairs):
-            return self._function(*batch)
+            return self._function(*batch, **dict(options))
+
+
+def batch_function(
+    model: keras.Model, function: Callable[..., Tensor]
+) -> Callable[..., Tensor]:
+    """Returns a function of batches for inference, compiled where Keras compiles."""
+    backend = keras.backend.backend()
+    if backend == "tensorflow":
+        return BatchGraph(function)
+    if backend == "jax":
+        return JaxFunction(model, function)
+    import torch
+
+    return torch.no_grad()(function)
 
 
 def _spec(part: Tensor) -> "tf.TensorSpec":

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
@@ -59,9 +59,9 @@ def are_span_tags(tags: Iterable[str]) -> bool:
 
 
 def strange_tags(tags: Iterable[str]) -> list[str]:
-    """Returns the tags that mark no spans, beside `O` and ones that do.
+    """Returns the tags that mark no spans among `O` and tags that do.
 
-    Also those that would in capitals, such as `b-per`.
+    Tags in lower case, such as `b-per`, mark none.
     """
     names = dict.fromkeys(tags)
     capitals = {name.upper() for name in names}
@@ -82,11 +82,9 @@ def scheme_of(sentences: Iterable[Sequence[str]]) -> Scheme | None:
     `None` for tags that mark no spans.
     """
     rows = [_checked(sentences=tags) for tags in sentences]
-    names = {tag for tags in rows for tag in tags}
-    if not names or not are_span_tags(names):
-        return None
-    if any(_part(name).place in "ES" for name in names):
-        return "BIOES"
+    scheme = scheme_of_names({tag for tags in rows for tag in tags})
+    if scheme != "BIO":
+        return scheme
     # Where a span begins that does not follow another one of its type.
     firsts = Counter(
         part.place
@@ -95,6 +93,14 @@ def scheme_of(sentences: Iterable[Sequence[str]]) -> Scheme | None:
         if before.place == OUTSIDE or before.type != part.type
     )
     return "IOB1" if firsts["I"] > firsts["B"] else "BIO"
+
+
+def scheme_of_names(names: Collection[str]) -> Scheme | None:
+    """Returns the scheme of names of tags, `"BIO"` or `"BIOES"`; see `scheme_of`."""
+    if not names or not are_span_tags(names):
+        return None
+    is_bioes = any(_part(name).place in "ES" for name in names)
+    return "BIOES" if is_bioes else "BIO"
 
 
 def spans(tags: Sequence[str]) -> list[Span]:
@@ -108,9 +114,10 @@ def spans(tags: Sequence[str]) -> list[Span]:
     begin = 0
     parts = [_NOTHING, *map(_part, _checked(tags=tags)), _NOTHING]
     for k, (before, part) in enumerate(pairwise(parts)):
-        if _ends(before, part):
-            marked.append(Span(before.type, begin, k))
-        if _begins(before, part):
+        differs = before.type != part.type
+        if differs or before.place in "ESO" or part.place in "BSO":
+            if before.place != OUTSIDE:
+                marked.append(Span(before.type, begin, k))
             begin = k
     return marked
 
@@ -146,19 +153,18 @@ def allowed_transitions(tag_names: Sequence[str]) -> Transitions:
     if len(set(names)) < len(names):
         refuse("tag_names", "distinct", tag_names)
     allowed = np.ones((len(names) + 1, len(names) + 1), bool)
-    if are_span_tags(names):
+    if scheme := scheme_of_names(names):
         parts = [*map(_part, names), _NOTHING]
-        is_bioes = any(part.place in "ES" for part in parts)
         for before, part in product(range(len(parts)), repeat=2):
-            allowed[before, part] = _may_follow(parts[before], parts[part], is_bioes)
+            allowed[before, part] = _may_follow(parts[before], parts[part], scheme)
     return Transitions(allowed[:-1, :-1], start=allowed[-1, :-1], end=allowed[:-1, -1])
 
 
-def _may_follow(before: _Part, part: _Part, is_bioes: bool) -> bool:
+def _may_follow(before: _Part, part: _Part, scheme: Scheme) -> bool:
     is_open = before.place in "BI"
     if part.place in "IE":
         return is_open and before.type == part.type
-    return not (is_bioes and is_open)
+    return scheme == "BIO" or not is_open
 
 
 def _part(tag: str) -> _Part:
@@ -169,20 +175,6 @@ def _part(tag: str) -> _Part:
         refuse("tags", "O, or B, I, E, S, L or U with - and a type", tag)
     place, type_ = matched.groups()
     return _Part(_SPELLINGS.get(place, place), type_ or "")
-
-
-def _begins(before: _Part, part: _Part) -> bool:
-    """Whether a span begins with `part`."""
-    if part.place == OUTSIDE:
-        return False
-    return part.place in "BS" or before.place in "OES" or before.type != part.type
-
-
-def _ends(before: _Part, part: _Part) -> bool:
-    """Whether a span ends with `before`."""
-    if before.place == OUTSIDE:
-        return False
-    return before.place in "ES" or part.place in "BSO" or before.type != part.type
 
 
 def _checked(**argument: Iterable[str]) -> list[str]:

@@ -38,11 +38,12 @@ from tests.helpers.looked_up import (
     looked_up_ids,
 )
 from tests.helpers.looked_up import SENTENCES as LOOKED_UP_SENTENCES
-from tests.helpers.runs import assert_same_weights, state_of
+from tests.helpers.runs import state_of
 from tests.helpers.small import (
     CONFIG,
     SENTENCES,
     SMALLER,
+    assert_same_weights,
     char_ids,
     published,
     random_encoder,
@@ -110,7 +111,7 @@ def check_combinations():
 
 
 def check_character_gradient():
-    """What sums thousands of rows is the same in both precisions."""
+    """Sums of thousands of rows agree in both precisions."""
     ids = np.random.default_rng(0).integers(1, 60, (16, 128, 50), "int32")
     ids[..., 8:] = 261
     steps = []
@@ -191,7 +192,7 @@ def check_in_models():
 
 
 def check_padding():
-    """Refused in front where known; in a graph, a sentence ends there."""
+    """Padding in front raises where ids are known; in a graph, a sentence ends."""
     encoder = random_encoder(SMALLER)
     ids = char_ids([["the", "bank", "the"], ["the", "bank", "the"]])
     wanted = computed(encoder, ids[:, :2])
@@ -206,7 +207,7 @@ def check_padding():
 
 
 def check_looked_up():
-    """Words and characters that are looked up: the layers, training, and its file."""
+    """A model that looks up words and characters has its layers, trains and saves."""
     encoder = random_encoder(LOOKED_UP)
     ids = looked_up_ids(LOOKED_UP_SENTENCES, VOCABULARY)
     layers = computed(encoder, ids)
@@ -228,7 +229,7 @@ def check_freezing():
 
 
 def check_copies():
-    """What was made from a model is trained, and the model stays as it was."""
+    """Layers made from a model are trained, and the model stays as it was."""
     encoder = random_encoder(SMALLER)
     before = [numpy_of(weight) for weight in encoder.weights]
     first = keras_elmo.ElmoEmbedding(encoder, trainable_encoder=True)
@@ -253,7 +254,7 @@ def check_copies():
 
 
 def check_strings():
-    """Whoever gives the layer text is told what to do."""
+    """An error on text says what to do."""
     layer = keras_elmo.ElmoEmbedding(random_encoder(SMALLER))
     for text in (["The bank"], [["The", "bank"]], keras.Input((), dtype="string")):
         refused(RuntimeError, "`char_ids`", layer, text)
@@ -326,7 +327,7 @@ def check_pretraining():
 
 
 def check_distinct_words():
-    """Losses and gradients of a padded batch are those of the same rows without.
+    """Padding changes neither losses nor gradients.
 
     The words of the padded one are listed once.
     """
@@ -504,7 +505,7 @@ def check_published():
 
 
 def check_what_needs_tensorflow():
-    """Text says which package it needs, instead of failing somewhere inside."""
+    """An error on text names the package that is needed."""
     for kind in ("unicode", "whitespace"):
         for message in ("needs tensorflow", "pip install"):
             split = keras_elmo.Tokenizer(kind).ragged

@@ -53,7 +53,7 @@ def needed_distributions(names):
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["jax", "torch"])
 def test_backend(backend, tmp_path):
-    """In an environment of its own, which has this backend and no other."""
+    """The checks pass in an environment with no other backend."""
     require_installed(backend)
     python = make_environment(tmp_path, ["keras-elmo", backend, "regex", "pytest"])
     check(python, KERAS_BACKEND=backend)
@@ -62,7 +62,7 @@ def test_backend(backend, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", ["jax", "torch"])
 def test_beside_tensorflow(backend):
-    """Which is not imported, even where it is installed."""
+    """TensorFlow is not imported, even where it is installed."""
     require_installed(backend)
     check(sys.executable, KERAS_BACKEND=backend)
 
@@ -84,5 +84,5 @@ def check(python, **variables):
     ],
 )
 def test_tensorflow(check):
-    """What no other test does on TensorFlow; the other checks have their own there."""
+    """Checks that no other test makes on TensorFlow."""
     check()

@@ -10,12 +10,11 @@ from unittest import mock
 import pytest
 
 import keras_elmo
-from keras_elmo.cli import main
 from tests.helpers.command_line import assert_one_line, command, names
 from tests.helpers.pretrained import write_pretrained
-from tests.helpers.runs import CONFIG
+from tests.helpers.runs import SMALLER
 
-pytestmark = [pytest.mark.graph, pytest.mark.slow]
+pytestmark = [pytest.mark.graph, pytest.mark.slow, pytest.mark.usefixtures("eagerly")]
 
 TRAIN = "the O\nbank B-ORG\nof I-ORG\n\nthe O\nriver O\n\n" * 4
 DEV = "the O\nbank B-ORG\n\nriver O\n"
@@ -25,7 +24,7 @@ WORDS = ["<S>", "</S>", "<UNK>", "the", "bank", "river", "of"]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tag")
-    write_pretrained(folder / "run", CONFIG, WORDS)
+    write_pretrained(folder / "run", SMALLER, WORDS)
     for name, text in {"train.conll": TRAIN, "dev.conll": DEV}.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder
@@ -64,47 +63,45 @@ def test_train(folder, trained):
 
 
 def test_predict(trained, tmp_path, monkeypatch):
-    path, _ = trained
-    text = tmp_path / "in.txt"
-    text.write_text("the bank's\n\nof\n", encoding="utf-8")
-    asked = ("tag", "predict", "--model", path, "--input")
-    status, out, err = command(*asked, text, "--out", tmp_path / "out.conll")
-    assert (status, out, err) == (0, "", "")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "in.txt").write_text("the bank's\n\nof\n", encoding="utf-8")
+
+    def predict(*arguments):
+        """The rows of words and tags, and what stands on the lines."""
+        status, out, err = command("tag", "predict", "--model", trained[0], *arguments)
+        assert (status, err) == (0, "")
+        return [line.split("\t") for line in out.splitlines()], out
+
+    assert predict("--input", "in.txt", "--out", "out.conll") == ([], "")
     lines = (tmp_path / "out.conll").read_text(encoding="utf-8").splitlines()
-    words = [line.split("\t")[0] for line in lines]
-    assert words == ["the", "bank's", "", "", "of", ""]
-    status, out, _ = command(*asked, text, "--tokenizer", "published")
-    assert [line.split("\t")[0] for line in out.splitlines()][1:3] == ["bank", "'s"]
-    status, out, _ = command(*asked, text, "--json")
+    words, tags = zip(*(line.split("\t") for line in lines[:2]), strict=True)
+    assert words == ("the", "bank's") and lines[2:4] == ["", ""]
+    rows, _ = predict("--input", "in.txt", "--tokenizer", "published")
+    assert [row[0] for row in rows[:3]] == ["the", "bank", "'s"]
+    _, out = predict("--input", "in.txt", "--json")
     first, blank, _ = map(json.loads, out.splitlines())
-    assert first["words"] == words[:2] and blank["words"] == []
-    told = [line.split("\t")[1] for line in lines[:2]]
-    assert (status, first["tags"]) == (0, told)
-    for tag, row in zip(told, first["probabilities"], strict=True):
+    assert (first["words"], first["tags"]) == ([*words], [*tags])
+    assert blank["words"] == []
+    for tag, row in zip(tags, first["probabilities"], strict=True):
         assert tag in row and sum(row.values()) == pytest.approx(1, abs=1e-5)
     # Nothing is told of a file that holds tags already.
-    status, _, err = command(*asked, path.parent / "train.conll")
-    assert (status, err) == (0, "")
+    predict("--input", trained[0].parent / "train.conll")
     # From one pipe to another; columns stay.
     stream = io.TextIOWrapper(io.BytesIO(b"# a b c\nthe X\n\nof Y\n"))
     monkeypatch.setattr(sys, "stdin", stream)
-    status, out, _ = command(*asked, "-", "--format", "columns")
-    lines = out.splitlines()
-    assert (status, lines[0], lines[2]) == (0, "# a b c", "")
-    assert lines[1].startswith("the X ") and lines[3].startswith("of Y ")
-    result = command(*asked, text, "--out", tmp_path / "out.conll")
-    assert_one_line(*result, "out.conll exists already")
-    text.write_bytes(b"")
-    result = command(*asked, text, "--out", tmp_path / "nothing.conll")
-    assert_one_line(*result, "there is no text in", "in.txt")
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    assert_one_line(*command(*asked, "-"), "there is no text in standard input")
-    assert_one_line(*command(*asked, os.devnull), f"there is no text in {os.devnull}")
-    os.mkfifo(tmp_path / "pipe")
+    _, out = predict("--input", "-", "--format", "columns")
+    comment, the, end, of = out.splitlines()
+    assert (comment, end) == ("# a b c", "")
+    assert the.startswith("the X ") and of.startswith("of Y ")
+    os.mkfifo("pipe")
     Thread(target=(tmp_path / "pipe").write_text, args=["the bank"]).start()
-    status, out, _ = command(*asked, tmp_path / "pipe")
-    assert [line.split("\t")[0] for line in out.splitlines()] == ["the", "bank", ""]
-    assert names(tmp_path) == ["in.txt", "out.conll", "pipe"]
+    assert [row[0] for row in predict("--input", "pipe")[0]] == ["the", "bank", ""]
+    (tmp_path / "empty.txt").touch()
+    for path in "empty.txt", os.devnull:
+        asked = ("--model", trained[0], "--input", path, "--out", "nothing")
+        result = command("tag", "predict", *asked)
+        assert_one_line(*result, f"there is no text in {path}")
+    assert names(tmp_path) == ["empty.txt", "in.txt", "out.conll", "pipe"]
 
 
 def test_exported(folder, trained, tmp_path, monkeypatch):
@@ -115,41 +112,26 @@ def test_exported(folder, trained, tmp_path, monkeypatch):
     call = "keras-elmo tag predict --model ner.onnx --input text.txt"
     assert (status, out, err) == (0, f"wrote ner.onnx\nnext: {call}\n", "")
     (tmp_path / "text.txt").write_text("the bank's\n", encoding="utf-8")
-    for more in [], ["--tokenizer", "published"]:
-        tagged = [
-            command("tag", "predict", "--model", model, "--input", "text.txt", *more)
-            for model in (path, "ner.onnx")
+    text = "predict", "--input", "text.txt"
+    dev = "evaluate", "--corpus", folder / "dev.conll", "--json"
+    for asked in text, (*text, "--tokenizer", "published"), dev:
+        results = [
+            command("tag", *asked, "--model", model) for model in (path, "ner.onnx")
         ]
-        assert tagged[0] == tagged[1] and tagged[0][0] == 0
-    dev = ["--corpus", folder / "dev.conll", "--json"]
-    scores = [
-        command("tag", "evaluate", "--model", model, *dev)
-        for model in (path, "ner.onnx")
-    ]
-    assert scores[0] == scores[1] and json.loads(scores[0][1])["reference"] == 1
-    wrong = ["--model", "ner.onnx", "--corpus", "text.txt"]
-    said = (
-        "text.txt, line 1: must have a tag that marks a span, as the tagger's do (BIO)"
-    )
-    assert_one_line(*command("tag", "evaluate", *wrong), said)
-    asked = ["--model", "ner.onnx", "--corpus", "dev.tsv"]
+        assert results[0] == results[1] and results[0][0] == 0
+    assert json.loads(results[0][1])["reference"] == 1
     said = "ner.onnx: must hold a TextClassifier. Received: a Tagger"
-    (tmp_path / "dev.tsv").write_text("the bank\tmoney\n", encoding="utf-8")
+    asked = "--model", "ner.onnx", "--corpus", "text.txt"
     assert_one_line(*command("classify", "evaluate", *asked), said)
-    (tmp_path / "dev.tsv").unlink()
-    exporting = ["export", "--model", path, "--out"]
     for arguments, said in {
         ("a.onnx", "--tokenizer", "unicode"): "--tokenizer applies only to a SavedMod",
         ("a.tflite", "--dtype", "bfloat16"): "--dtype applies only to a SavedModel",
-        (
-            "a",
-            "--quantize",
-            "int8",
-        ): "--quantize applies only to a file in .onnx or .tflite",
+        ("a", "--quantize", "int8"): "--quantize applies only to a file in .onnx or",
         ("a", "--language-model"): "--language-model does not apply to a tagger",
         ("a.onnx", "--average", path): "is a tagger; --average must be",
     }.items():
-        assert_one_line(*command(*exporting, *arguments), said)
+        result = command("export", "--model", path, "--out", *arguments)
+        assert_one_line(*result, said)
     assert names(tmp_path) == ["ner.onnx", "text.txt"]
 
 
@@ -188,11 +170,7 @@ def test_interrupted(folder, tmp_path):
         with mock.patch.object(keras_elmo.Tagger, "fit", interrupted):
             for path in tmp_path.iterdir():
                 path.unlink()
-            arguments = [
-                *("tag", "train", "--train", folder / "train.conll", "--lstm-units"),
-                *("4", "--model", folder / "run", "--out", tmp_path / "ner.keras"),
-            ]
-            assert main([*map(str, arguments)]) == 130
+            assert train(folder, tmp_path / "ner.keras")[0] == 130
         assert names(tmp_path) == kept
 
 
@@ -200,23 +178,14 @@ def test_interrupted(folder, tmp_path):
     ("arguments", "said"),
     [
         (["--out", "ner"], "--out must be a name in .keras"),
-        (["--static", "nowhere.txt"], "no file matches 'nowhere.txt'"),
         (["--column", "9"], "--column must be the name or the place"),
         (["--epochs", "0"], "--epochs must be"),
-        (["--dropout", "1.5"], "--dropout must be"),
     ],
     ids=str,
 )
 def test_wrong_arguments_of_train(folder, tmp_path, monkeypatch, arguments, said):
     monkeypatch.chdir(tmp_path)
-    given = {
-        "--train": folder / "train.conll",
-        "--model": folder / "run",
-        "--out": "ner.keras",
-        **dict(zip(arguments[::2], arguments[1::2], strict=True)),
-    }
-    result = command("tag", "train", *(word for pair in given.items() for word in pair))
-    assert_one_line(*result, said)
+    assert_one_line(*train(folder, "ner.keras", *arguments), said)
     assert names(tmp_path) == []
 
 

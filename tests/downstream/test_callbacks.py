@@ -7,7 +7,7 @@ import pytest
 from keras_elmo.downstream.callbacks import MixWeightsLogger
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import SENTENCES, char_ids, random_encoder
+from tests.helpers.small import SENTENCES, SMALLER, char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
 
@@ -24,7 +24,7 @@ def model_of(*layers):
 
 
 def embedding(name, scalars, gamma=1.0):
-    layer = ElmoEmbedding(random_encoder(), name=name)
+    layer = ElmoEmbedding(random_encoder(SMALLER), name=name)
     layer.mixes[0].scalars.assign(scalars)
     layer.mixes[0].gamma.assign(gamma)
     return layer
@@ -86,7 +86,7 @@ class AfterIt(keras.callbacks.Callback):
 def fitted(tmp_path_factory):
     """A fit of three epochs, with two representations."""
     folder = tmp_path_factory.mktemp("fitted")
-    layer = ElmoEmbedding(random_encoder(), num_representations=2, name="elmo")
+    layer = ElmoEmbedding(random_encoder(SMALLER), num_representations=2, name="elmo")
     model = model_of(layer)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     # Eager, because compiling takes longest; check_backend.py has a compiled fit.
@@ -109,35 +109,19 @@ def test_rows_of_epochs(fitted):
     rows, after, _, _ = fitted
     assert [row["epoch"] for row in rows] == [0, 1, 2, 3]
     for row, values in zip(rows, after.variables, strict=True):
-        assert row.keys() == {"epoch", *values}
-        for name, value in values.items():
-            assert row[name] == pytest.approx(value, rel=1e-5)
-
-
-def test_it_moves_with_training(fitted):
-    rows, *_ = fitted
+        assert row == pytest.approx({"epoch": row["epoch"], **values}, rel=1e-5)
+    # Each moves with training.
     for name in rows[0]:
-        start = 1 if name.endswith("gamma") else 1 / 3
-        if name != "epoch":
-            assert rows[0][name] == pytest.approx(start)
-            assert len({row[name] for row in rows}) == 4
-    for row in rows:
-        for k in range(2):
-            shares = [row[f"elmo/mix_{k}/layer_{j}"] for j in range(3)]
-            assert sum(shares) == pytest.approx(1)
+        assert len({row[name] for row in rows}) == 4
 
 
-def test_csv_file(fitted):
-    """The file has the rows from epoch to epoch."""
-    rows, after, _, folder = fitted
+def test_files(fitted):
+    """The file has the rows from epoch to epoch; later callbacks find them in logs."""
+    rows, after, history, folder = fitted
     assert after.files == [rows[:1], rows[:2], rows[:3], rows]
     assert read_csv(folder / "mix.csv") == rows
     names = sorted(path.name for path in folder.iterdir())
     assert names == ["keras.csv", "mix.csv"]
-
-
-def test_later_callbacks_find_it_in_the_logs(fitted):
-    rows, _, history, folder = fitted
     keras_rows = read_csv(folder / "keras.csv")
     for name in rows[0]:
         if name != "epoch":
@@ -146,17 +130,11 @@ def test_later_callbacks_find_it_in_the_logs(fitted):
             assert [row[name] for row in keras_rows] == values
 
 
-def test_one_representation_needs_no_number():
-    layer = embedding("elmo", [0.5, -1.0, 2.0], 1.5)
-    row = first_row(model_of(layer))
-    assert row == pytest.approx({"epoch": 0, **expected("elmo", layer.mixes[0])})
-
-
 def test_nested_embeddings():
     """Layers inside of other models and layers."""
-    first = embedding("elmo", [1.0, 0.0, 0.0])
-    second = embedding("elmo", [0.0, 1.0, 0.0])
-    third = embedding("other", [0.0, 0.0, 1.0])
+    first = embedding("elmo", [1.0, 0.0])
+    second = embedding("elmo", [0.0, 1.0])
+    third = embedding("other", [0.5, 1.0], 1.5)
 
     class Wrapper(keras.layers.Layer):
         def __init__(self, layer):
@@ -176,18 +154,10 @@ def test_nested_embeddings():
     assert row == pytest.approx(wanted)
 
 
-def test_a_model_from_a_file(tmp_path):
-    layer = embedding("elmo", [0.5, -1.0, 2.0], 1.5)
-    model = model_of(layer)
-    model.save(tmp_path / "model.keras")
-    loaded = keras.saving.load_model(tmp_path / "model.keras")
-    assert first_row(loaded) == first_row(model)
-
-
 def test_a_fit_that_goes_on_begins_where_it_is():
     """As with initial_epoch; and every fit has rows of its own."""
     logger = MixWeightsLogger()
-    logger.set_model(model_of(embedding("elmo", [0.0, 0.0, 0.0])))
+    logger.set_model(model_of(embedding("elmo", [0.0, 0.0])))
     for initial_epoch in (0, 2):
         logger.on_train_begin()
         for epoch in (initial_epoch, initial_epoch + 1):

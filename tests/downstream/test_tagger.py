@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.config import ElmoConfig
-from keras_elmo.downstream import task_batches
+from keras_elmo.downstream import task_model
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
 from keras_elmo.downstream.static_embedding import StaticEmbedding
 from keras_elmo.downstream.tagger import Tagger
@@ -13,7 +13,7 @@ from keras_elmo.downstream.tagger_model import TaggerModel
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.text.tag_scores import TagScores
 from tests.helpers.compilations import counted_compilations
-from tests.helpers.layer_checks import numpy_of
+from tests.helpers.layer_checks import moved, numpy_of
 from tests.helpers.small import SMALLER, random_encoder
 from tests.helpers.tasks import random_tagger
 
@@ -40,7 +40,7 @@ WORDS = [words for words, _ in DEV]
 
 
 def make(encoder=None, **arguments):
-    encoder = encoder or random_encoder()
+    encoder = encoder or random_encoder(SMALLER)
     tagger = Tagger(encoder, **{"lstm_units": 6, "dropout": 0.0, **arguments})
     tagger.compile(keras.optimizers.Adam(0.05), tagger.loss)
     return tagger
@@ -55,32 +55,23 @@ def fitted():
     return tagger
 
 
-def test_repr(fitted):
-    said = "Tagger(tags=['B-LOC', 'B-PER', 'I-PER', 'O'], lstm_units=6, crf=True)"
-    assert repr(fitted) == said
-    assert repr(make(crf=False)) == "Tagger(tags=None, lstm_units=6, crf=False)"
-
-
 def test_learns(fitted):
     history = fitted.history_of_fit
-    assert fitted.tags == ["B-LOC", "B-PER", "I-PER", "O"]
+    said = "Tagger(tags=['B-LOC', 'B-PER', 'I-PER', 'O'], lstm_units=6, crf=True)"
+    assert repr(fitted) == said
     assert max(history["val_f1"]) > 0.9
     names = ("accuracy", "precision", "recall", "f1", "loss")
     assert history.keys() == {"loss", *(f"val_{name}" for name in names)}
     # The best epoch was kept.
-    assert fitted.evaluate(DEV)["f1"] == max(history["val_f1"])
-
-
-def test_evaluate(fitted):
-    scores = fitted.evaluate(WORDS, [["O"] * len(words) for words in WORDS])
-    expected = TagScores([["O"] * len(words) for words in WORDS], fitted.predict(WORDS))
+    scores = fitted.evaluate(DEV)
+    assert scores["f1"] == max(history["val_f1"])
+    expected = TagScores([tags for _, tags in DEV], fitted.predict(WORDS), fitted.tags)
     assert scores == expected.as_dict()
-    assert scores["precision"] == 0 and scores["predicted"] > 0
 
 
 def test_sizes(fitted):
     """One tag for each word, in the order given, of any batch and stream."""
-    given = [[], ["Rome"], ["sat"] * 40, [], ["x" * 500, "Ada"], *WORDS]
+    given = [[], ["Rome"], ["sat"] * 2000, [], ["x" * 500, "Ada"], *WORDS]
     expected = fitted.predict(given)
     assert [*map(len, expected)] == [*map(len, given)]
     assert fitted.predict(given, batch_size=1) == expected
@@ -100,11 +91,6 @@ def test_marginals(fitted):
         likely += [fitted.tags[k] for k in found.argmax(axis=1)]
         best += tags
     assert np.mean(np.array(likely) == best) > 0.7
-
-
-def test_long_sentence(fitted):
-    (tags,) = fitted.predict([["Ada", "sat"] * 2500])
-    assert len(tags) == 5000
 
 
 @on_tensorflow
@@ -158,14 +144,14 @@ def test_saved(fitted, tmp_path):
 def test_frozen_encoder_runs_once():
     """It is read for training and development data, whatever the epochs."""
     tagger = make(lstm_units=0)
-    before = numpy_of(tagger.elmo.encoder.weights)
-    with mock.patch.object(
-        task_batches, "layer_batches", side_effect=task_batches.layer_batches
-    ) as layer_batches:
+    with (
+        moved(tagger.elmo.encoder.weights) as paths,
+        mock.patch.object(
+            task_model, "layer_batches", side_effect=task_model.layer_batches
+        ) as layer_batches,
+    ):
         tagger.fit(DATA[:8], validation_data=DEV[:4], epochs=3, verbose=0)
-    assert layer_batches.call_count == 2
-    for now, old in zip(numpy_of(tagger.elmo.encoder.weights), before, strict=True):
-        np.testing.assert_array_equal(now, old)
+    assert layer_batches.call_count == 2 and not paths
     # The mix, a dense layer, and a CRF.
     assert len(tagger.trainable_weights) == 2 + 2 + 3
 
@@ -174,7 +160,7 @@ def test_frozen_encoder_runs_once():
 @pytest.mark.parametrize("trained", [False, True])
 def test_traces(trained):
     """One graph to train and one to score, whatever the sizes and the epochs."""
-    tagger = make(random_encoder(SMALLER), trainable_encoder=trained)
+    tagger = make(trainable_encoder=trained)
     calls = []
     with mock.patch.object(Tagger, "call", autospec=True) as call:
         call.side_effect = lambda self, x, training=None: (
@@ -215,7 +201,7 @@ def test_a_sentence_at_a_time(trained):
 
 
 def test_marginals_after_training():
-    """They are those of the present weights."""
+    """Marginals follow the present weights."""
     tagger = random_tagger()
     ((_, before),) = tagger.marginals([["Ada", "sat"]])
     weights = numpy_of(tagger.head.weights)
@@ -234,13 +220,9 @@ def test_marginals_after_training():
 def test_fine_tuning(tmp_path):
     tagger = make(lstm_units=0, trainable_encoder=True)
     tagger.compile(keras.optimizers.SGD(0.1), tagger.loss)
-    before = numpy_of(tagger.elmo.encoder.weights)
-    tagger.fit(DATA[:8], validation_data=DEV[:4], epochs=2, verbose=0)
-    moved = [
-        not np.array_equal(now, old)
-        for now, old in zip(numpy_of(tagger.elmo.encoder.weights), before, strict=True)
-    ]
-    assert all(moved)
+    with moved(tagger.elmo.encoder.weights) as paths:
+        tagger.fit(DATA[:8], validation_data=DEV[:4], epochs=2, verbose=0)
+    assert len(paths) == len(tagger.elmo.encoder.weights)
     tagger.save(tmp_path / "names.keras")
     loaded = keras.saving.load_model(tmp_path / "names.keras")
     assert loaded.elmo.trainable_encoder
@@ -250,30 +232,23 @@ def test_fine_tuning(tmp_path):
 @pytest.mark.usefixtures("eagerly")
 def test_rates_by_layer():
     """Keras's optimizer for them knows the layers of the biLM by their paths."""
-    tagger = make(lstm_units=0, trainable_encoder=True)
+    tagger = make(random_encoder(), lstm_units=0, trainable_encoder=True)
     sgd = keras.optimizers.SGD
     rates = keras.optimizers.OptimizerMap(
         sgd(0.1),
         {"char_cnn_embedding/.*": sgd(0.0), "bilm/(forward|backward)_0/.*": sgd(0.0)},
     )
     tagger.compile(keras.optimizers.MultiOptimizer(rates), tagger.loss)
-    encoder = tagger.elmo.encoder
-    before = numpy_of(encoder.weights)
-    tagger.fit(DATA[:8], epochs=1, verbose=0)
-    moved = {
-        weight.path.rpartition("/")[0]
-        for weight, now, old in zip(
-            encoder.weights, numpy_of(encoder.weights), before, strict=True
-        )
-        if not np.array_equal(now, old)
-    }
-    assert moved == {"bilm/forward_1", "bilm/backward_1"}
+    with moved(tagger.elmo.encoder.weights) as paths:
+        tagger.fit(DATA[:8], epochs=1, verbose=0)
+    layers = {path.rpartition("/")[0] for path in paths}
+    assert layers == {"bilm/forward_1", "bilm/backward_1"}
 
 
 @on_tensorflow
 @pytest.mark.usefixtures("eagerly")
-def test_static_vectors(tmp_path):
-    """They tell what a biLM without any meaning does not, also when loaded."""
+def test_without_crf(tmp_path):
+    """Static vectors tell what a biLM without meaning does not, also when loaded."""
     vectors = tmp_path / "vectors.txt"
     names = ["B-LOC", "B-PER", "I-PER", "O"]
     rows = (np.eye(4)[names.index(tag)] for tag in TAGS.values())
@@ -281,26 +256,19 @@ def test_static_vectors(tmp_path):
     vectors.write_text("".join(lines))
     tagger = make(static=vectors, lstm_units=0, crf=False)
     vectors.unlink()
+    assert repr(tagger) == "Tagger(tags=None, lstm_units=0, crf=False)"
     tagger.elmo.mixes[0].gamma.assign(0.0)
     tagger.elmo.trainable = False
-    tagger.fit(DATA, epochs=8, batch_size=8, verbose=0)
-    assert tagger.evaluate(DEV)["f1"] == 1
+    dev = WORDS, [tags for _, tags in DEV]
+    losses = tagger.fit(
+        DATA, validation_data=dev, epochs=8, batch_size=8, verbose=0
+    ).history["val_loss"]
+    assert losses[-1] < losses[0]
+    assert tagger.evaluate(DATA)["f1"] == 1
     tagger.save(tmp_path / "names.keras")
     loaded = keras.saving.load_model(tmp_path / "names.keras")
     assert isinstance(loaded.static, StaticEmbedding)
-    assert loaded.predict(WORDS) == [tags for _, tags in DEV]
-
-
-@pytest.mark.usefixtures("eagerly")
-def test_without_crf(tmp_path):
-    tagger = make(crf=False)
-    history = tagger.fit(
-        DATA, validation_data=(WORDS, [tags for _, tags in DEV]), epochs=4, verbose=0
-    ).history
-    assert np.isfinite(history["val_loss"]).all()
-    assert history["val_loss"][-1] < history["val_loss"][0]
-    (tags,) = tagger.predict([["Ada", "sat"]])
-    assert len(tags) == 2
+    assert loaded.predict(WORDS) == dev[1]
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -315,14 +283,11 @@ def test_interrupted_training_keeps_the_best_epoch():
     losses = []
     tagger = make(lstm_units=0, tags=[*sorted({*TAGS.values()})])
     tagger.compile(keras.optimizers.SGD(0.0), tagger.loss)
-    before = numpy_of(tagger.head.weights)
-    with pytest.raises(KeyboardInterrupt):
+    with moved(tagger.head.weights) as paths, pytest.raises(KeyboardInterrupt):
         tagger.fit(
             DATA[:8], validation_data=DATA[:8], callbacks=[Interrupt()], verbose=0
         )
-    assert losses[1] > losses[0]
-    for now, old in zip(numpy_of(tagger.head.weights), before, strict=True):
-        np.testing.assert_array_equal(now, old)
+    assert losses[1] > losses[0] and not paths
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -345,7 +310,7 @@ def test_unknown_tags():
 
 @pytest.mark.usefixtures("eagerly")
 def test_small_data():
-    """One sentence, of two words; the others have none."""
+    """One sentence has two words, the rest have none."""
     tagger = make(lstm_units=0)
     data = [([], []), (["We", "sat"], ["PRON", "VERB"]), ([""], [""])]
     tagger.fit(data, validation_data=data, epochs=1, verbose=0)
@@ -356,14 +321,14 @@ def test_small_data():
 @pytest.mark.usefixtures("eagerly")
 def test_many_tags():
     """Of a wrong column, perhaps."""
-    data = [([f"w{k}", "a" * 500], [f"T{2 * k}", f"T{2 * k + 1}"]) for k in range(5000)]
+    data = [([f"w{k}", "a" * 500], [f"T{2 * k}", f"T{2 * k + 1}"]) for k in range(200)]
     tagger = make(lstm_units=0)
     with pytest.raises(
-        ValueError, match=r"at most 300 .* give crf=False\. .* 10,000 tags"
+        ValueError, match=r"at most 300 .* give crf=False\. .* 400 tags"
     ):
         tagger.fit(data)
     assert tagger.tags is None
-    tagger = make(lstm_units=0, crf=False, tags=[f"T{k}" for k in range(10_000)])
+    tagger = make(lstm_units=0, crf=False, tags=[f"T{k}" for k in range(400)])
     tagger.fit(data[:3], epochs=1, verbose=0)
     assert tagger.predict([["w1"]])[0][0].startswith("T")
 
@@ -408,11 +373,12 @@ def test_takes_a_layer_as_it_is():
     elmo = ElmoEmbedding(random_encoder(), dropout=0.3, mix_regularizer="l2")
     tagger = Tagger(elmo, tags=["A", "B"])
     assert tagger.elmo is elmo
-    copy = Tagger.from_config(tagger.get_config())
-    assert (copy.elmo.dropout, copy.elmo.mix_regularizer.l2) == (
-        0.3,
-        pytest.approx(0.01),
-    )
+    config = tagger.get_config()
+    # As taggers were once stored.
+    older = {**config, "encoder": keras.saving.serialize_keras_object(elmo)}
+    for copy in map(Tagger.from_config, (config, older)):
+        assert copy.elmo.dropout == 0.3
+        assert copy.elmo.mix_regularizer.l2 == pytest.approx(0.01)
     for wrong in ({"num_representations": 2}, {"keep_boundaries": True}):
         with pytest.raises(
             ValueError, match="`encoder` must be a layer with one vector"
@@ -420,5 +386,3 @@ def test_takes_a_layer_as_it_is():
             Tagger(ElmoEmbedding(random_encoder(), **wrong))
     with pytest.raises(ValueError, match="`trainable_encoder` must be False for a"):
         Tagger(elmo, trainable_encoder=True)
-    with pytest.raises(AttributeError, match="`dropout` of Tagger must be given when"):
-        tagger.dropout = 0.1

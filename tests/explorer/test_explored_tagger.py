@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from keras_elmo.downstream.tagger import Tagger
-from keras_elmo.downstream.task_batches import TaskInputs
+from keras_elmo.downstream.task_model import TaskModel
 from keras_elmo.explorer.explored_tagger import ExploredTagger
 from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
 from tests.helpers.layer_checks import numpy_of
@@ -107,9 +107,8 @@ def test_many_tags():
 
 def test_one_pass(tagger):
     """The biLM reads a sentence once for tags and probabilities."""
-    read = TaskInputs.precomputed
-    with mock.patch.object(TaskInputs, "precomputed", autospec=True) as passes:
-        passes.side_effect = read
+    with mock.patch.object(Tagger, "_precomputed", autospec=True) as passes:
+        passes.side_effect = TaskModel._precomputed
         ExploredTagger(tagger, "ner").tag(SENTENCES[0])
     assert passes.call_count == 1
 

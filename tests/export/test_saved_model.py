@@ -31,7 +31,13 @@ from tests.helpers.exports import (
 from tests.helpers.fresh_process import run_python
 from tests.helpers.installed import require_installed
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import CONFIG, SMALLER, char_ids, random_encoder
+from tests.helpers.small import (
+    CONFIG,
+    SMALLER,
+    assert_same_weights,
+    char_ids,
+    random_encoder,
+)
 
 pytestmark = pytest.mark.graph
 
@@ -436,8 +442,7 @@ def test_replaces_export(tmp_path):
     export_weights(second, f"{path}/")
     assert [entry.name for entry in tmp_path.iterdir()] == ["export"]
     assert not (path / "notes.txt").exists()
-    for actual, weight in zip(load(path).weights, second.weights, strict=True):
-        np.testing.assert_array_equal(numpy_of(actual), numpy_of(weight))
+    assert_same_weights(load(path).weights, second.weights)
 
 
 def test_export_of_export(folders, wanted, tmp_path):

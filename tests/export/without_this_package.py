@@ -48,7 +48,7 @@ def fine_tuned_through_tfsm_layer(path):
     elmo = layers.TFSMLayer(path, call_endpoint="default")
     label = layers.Dense(1, name="head")(elmo(text)["default"])
     model = Model(text, label)
-    model.compile(optimizer=optimizers.Adam(0.1), loss="mse")
+    model.compile(optimizer=optimizers.Adam(0.1), loss="mse", run_eagerly=True)
     # Adam makes names of its own out of the variables', which TensorFlow gave a ":".
     model.optimizer.build(model.trainable_variables)
     before = [np.array(weight) for weight in elmo.weights]

@@ -11,10 +11,11 @@ import keras_elmo
 from keras_elmo.embedding.embed_file import embed_file
 from keras_elmo.files import finding, loading
 from keras_elmo.files.loading import load
-from tests.files.test_run_directory import assert_same_weights, directory, model
+from tests.files.test_run_directory import directory, model
 from tests.helpers.exports import export_weights
 from tests.helpers.fresh_process import ROOT
 from tests.helpers.hub import Hub
+from tests.helpers.small import assert_same_weights
 
 __all__ = ["directory", "model"]
 
@@ -86,16 +87,16 @@ def test_folder_name():
 
 def test_archive(archive, model):
     """A .zip is unpacked once, by its content, and listed then."""
-    assert_same_weights(load(archive), model.encoder)
+    assert_same_weights(load(archive).weights, model.encoder.weights)
     (folder,) = (Path(os.environ["KERAS_HOME"]) / "keras_elmo").iterdir()
     before = folder.stat().st_mtime_ns
     os.utime(archive)
-    assert_same_weights(load(str(archive)), model.encoder)
+    assert_same_weights(load(str(archive)).weights, model.encoder.weights)
     assert folder.stat().st_mtime_ns == before
     listed = keras_elmo.list_models()[-1]
     assert listed[:2] == (str(folder / "run"), "en, ko")
     assert listed.license == "cc-by-sa-3.0"
-    assert_same_weights(load(listed.name), model.encoder)
+    assert_same_weights(load(listed.name).weights, model.encoder.weights)
 
 
 @pytest.mark.usefixtures("eagerly")
@@ -122,7 +123,7 @@ def test_archive_is_found_once(take, archive, monkeypatch, tmp_path, capfd):
 
 def test_archive_without_a_folder(directory, model, tmp_path):
     made = shutil.make_archive(tmp_path / "flat", "zip", directory.path)
-    assert_same_weights(load(made), model.encoder)
+    assert_same_weights(load(made).weights, model.encoder.weights)
 
 
 def test_damaged_archive(archive, tmp_path):
@@ -171,7 +172,7 @@ def point_to(address, monkeypatch):
 def test_hub(hub, model, capfd):
     """A repository is downloaded once, and without what is not the model's."""
     for name in ("hf://someone/elmo-xx", "hf://someone/elmo-xx@v1"):
-        assert_same_weights(load(name), model.encoder)
+        assert_same_weights(load(name).weights, model.encoder.weights)
     assert sorted(hub.served) == sorted(set(hub.files) - {"corpus.bin"})
     listed = keras_elmo.list_models()[-1]
     assert listed[:2] == ("hf://someone/elmo-xx", "en, ko")
@@ -182,7 +183,7 @@ def test_hub_that_is_away(hub, model, monkeypatch):
     load("hf://someone/elmo-xx")
     # Nobody listens at this port.
     point_to("http://127.0.0.1:9", monkeypatch)
-    assert_same_weights(load("hf://someone/elmo-xx"), model.encoder)
+    assert_same_weights(load("hf://someone/elmo-xx").weights, model.encoder.weights)
     with pytest.raises(OSError, match="hf://someone/other: cannot be down") as error:
         load("hf://someone/other")
     said = "loaded: no connection to the Hub: [Errno "

@@ -8,26 +8,21 @@ from keras_elmo.files import finding, loading
 from keras_elmo.files.loading import load
 from keras_elmo.files.published import save_published_weights
 from keras_elmo.models.encoder import build_encoder
-from tests.files.test_run_directory import (
-    VOCABULARY,
-    assert_same_weights,
-    directory,
-    model,
-)
+from tests.files.test_run_directory import VOCABULARY, directory, model
 from tests.helpers.exports import export_weights
-from tests.helpers.small import CONFIG
+from tests.helpers.small import CONFIG, assert_same_weights
 
 __all__ = ["directory", "model"]
 
 
 def test_paths_and_names(directory, model, monkeypatch, tmp_path):
     """A path, a relative one, and the name of a model that is shipped."""
-    assert_same_weights(load(directory.path), model.encoder)
+    assert_same_weights(load(directory.path).weights, model.encoder.weights)
     monkeypatch.chdir(tmp_path / "not yet")
-    assert_same_weights(load("run"), model.encoder)
+    assert_same_weights(load("run").weights, model.encoder.weights)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(finding, "SHIPPED", tmp_path / "not yet")
-    assert_same_weights(load("run"), model.encoder)
+    assert_same_weights(load("run").weights, model.encoder.weights)
     with pytest.raises(ValueError, match="not/run: no such file or folder"):
         load("not/run")
 
@@ -36,7 +31,7 @@ def test_published_weights(model, tmp_path):
     files = tmp_path / "options.json", tmp_path / "weights.hdf5"
     save_published_weights(model.encoder, *files)
     encoder = load(tmp_path)
-    assert_same_weights(encoder, model.encoder)
+    assert_same_weights(encoder.weights, model.encoder.weights)
     assert encoder.tokenizer is None
 
 

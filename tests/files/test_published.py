@@ -8,7 +8,13 @@ from keras_elmo.files.published import load_published_weights, save_published_we
 from keras_elmo.models.encoder import build_encoder
 from tests.helpers import numpy_reference
 from tests.helpers.layer_checks import numpy_of
-from tests.helpers.small import CONFIG, SENTENCES, char_ids, write_random
+from tests.helpers.small import (
+    CONFIG,
+    SENTENCES,
+    assert_same_weights,
+    char_ids,
+    write_random,
+)
 
 # What the published LSTMs computed in single precision is known no better.
 PUBLISHED_PRECISION = 2e-6
@@ -194,8 +200,7 @@ def test_save_bfloat16(tmp_path):
     save_published_weights(low, *files)
     again = load_published_weights(*files)
     assert {weight.dtype for weight in again.weights} == {"float32"}
-    for weight, wanted in zip(again.weights, low.weights, strict=True):
-        np.testing.assert_array_equal(numpy_of(weight), numpy_of(wanted))
+    assert_same_weights(again.weights, low.weights)
 
 
 def test_mask_row(tmp_path):

@@ -23,7 +23,7 @@ from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import write_pretrained
 from tests.helpers.runs import CONFIG, write_text
 from tests.helpers.small import CONFIG as SMALL
-from tests.helpers.small import char_ids
+from tests.helpers.small import assert_same_weights, char_ids
 
 pytestmark = pytest.mark.graph
 
@@ -58,9 +58,8 @@ def test_from_saved_model_arguments(folder, layer):
 def test_load(folder, layer):
     encoder = load(folder)
     assert encoder.config == SMALL
-    for actual, weight in zip(encoder.weights, layer.encoder.weights, strict=True):
-        np.testing.assert_array_equal(numpy_of(actual), numpy_of(weight))
-        assert not actual.trainable
+    assert_same_weights(encoder.weights, layer.encoder.weights)
+    assert not encoder.trainable_weights
 
 
 def copied(folder, to, without):

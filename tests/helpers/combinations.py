@@ -1,6 +1,6 @@
 """The same vectors, whatever is in a batch, what computes it, and how it is called.
 
-`test_combinations.py` goes through them on TensorFlow, `tests/backends` on all.
+`test_encoder.py` goes through them on TensorFlow, `tests/backends` on all.
 """
 
 import functools

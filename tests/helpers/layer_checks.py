@@ -4,6 +4,7 @@ Float32 results are compared to 1e-5: processors and optimised graphs add in dif
 orders, and a result of size 1 to 10 is off by up to some 1e-6 then.
 """
 
+import contextlib
 import inspect
 import json
 
@@ -22,6 +23,27 @@ def numpy_of(value):
         return np.asarray(keras.ops.convert_to_numpy(tensor))
 
     return tree.map_structure(convert, value)
+
+
+@contextlib.contextmanager
+def moved(weights):
+    """Yields a set: after the block it has the paths of the weights that changed."""
+    paths, before = set(), [numpy_of(weight).copy() for weight in weights]
+    yield paths
+    for weight, old in zip(weights, before, strict=True):
+        if not np.array_equal(numpy_of(weight), old):
+            paths.add(weight.path)
+
+
+@contextlib.contextmanager
+def global_policy(name):
+    """Sets Keras's global dtype policy in the block."""
+    before = keras.config.dtype_policy()
+    keras.config.set_dtype_policy(name)
+    try:
+        yield
+    finally:
+        keras.config.set_dtype_policy(before)
 
 
 def shapes_of(value):
@@ -47,7 +69,7 @@ def check_layer(
             the round trip would notice a forgotten one.
         inputs: list of its call's positional arguments: arrays, or lists of arrays.
         mask: if given, passed to the call as `mask`.
-        output_mask: the mask that the first output must carry, if not `mask` itself.
+        output_mask: the mask that the outputs must carry, if not `mask` itself.
         low_precision_dtype: of the floating outputs under mixed_bfloat16.
         low_precision_tolerance: how far they may be from float32's.
         path: a folder; with it the layer is saved in a `.keras` file and loaded.
@@ -105,12 +127,12 @@ def _symbolic(inputs):
 
 
 def _check_mask(outputs, output_mask):
-    first = tree.flatten(outputs)[0]
-    found = getattr(first, "_keras_mask", None)
-    if output_mask is None:
-        assert found is None
-    else:
-        np.testing.assert_array_equal(numpy_of(found), output_mask)
+    for output in tree.flatten(outputs):
+        found = getattr(output, "_keras_mask", None)
+        if output_mask is None:
+            assert found is None
+        else:
+            np.testing.assert_array_equal(numpy_of(found), output_mask)
 
 
 def _check_dtypes(layer, variable_dtype, output_dtype, outputs):

@@ -22,6 +22,14 @@ def write_texts(folder, times=7):
     return f"{folder}/text-*.txt"
 
 
+def read_lines(text):
+    """Returns the words of each line in a `PreparedText`."""
+    return [
+        [text.words[number].decode() for number in text.read_line(line)]
+        for line, _ in text.lines(0, text.num_lines)
+    ]
+
+
 def read_manifest(folder):
     return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
 

@@ -26,7 +26,7 @@ THINGS = ("bank", "boat", "song", "tree", "door", "book")
 
 
 def write_text(path, repeats=1):
-    """Sentences of one length, half of whose words follow from the others."""
+    """Writes sentences of one length, half of whose words can be predicted."""
     lines = [
         f"{name} {verb} the {thing} of {name} ."
         for _ in range(repeats)
@@ -38,7 +38,7 @@ def write_text(path, repeats=1):
 
 
 def ready_made(count=4, rows=3, words=5, seed=0):
-    """Batches that no text reader made: ids 3 to 12, each followed by the next."""
+    """Makes batches without text: ids 3 to 12, each followed by the next."""
     rng = np.random.default_rng(seed)
     batches = []
     for _ in range(count):
@@ -56,7 +56,7 @@ def ready_made(count=4, rows=3, words=5, seed=0):
 
 
 def on_batches(corpus, directory, **arguments):
-    """A run on ready-made batches, without graphs."""
+    """Pretrains on ready-made batches, without graphs."""
     defaults = {"vocabulary_size": 13, "num_sampled": 4, "progress": False}
     defaults |= {"epochs": 2, "validate_every": 3, "validation": [{}]}
     with without_graphs():
@@ -65,7 +65,7 @@ def on_batches(corpus, directory, **arguments):
 
 @contextlib.contextmanager
 def validation_is(values, weights=None):
-    """Makes validation return these perplexities; `weights` gets each moment's."""
+    """Makes validation return these perplexities, and appends to `weights`."""
     values = iter(values)
 
     def measure(model, corpus):
@@ -78,7 +78,7 @@ def validation_is(values, weights=None):
 
 
 def state_of(directory):
-    """Every array of the last checkpoint, by name, and the progress but its clock."""
+    """Reads the last checkpoint: arrays by name, and the progress but its clock."""
     path = max((directory / "checkpoints").iterdir())
     with np.load(path) as file:
         arrays = {name: file[name] for name in file.files if name != PROGRESS}
@@ -90,26 +90,20 @@ def state_of(directory):
 
 
 def assert_same_state(some, other):
-    """Bit for bit."""
+    """Compares checkpoints bit for bit."""
     (arrays, progress), (others, other_progress) = some, other
     assert progress == other_progress
     assert_same_arrays(arrays, others)
 
 
 def assert_same_arrays(arrays, others):
-    """Bit for bit; both by name."""
+    """Compares arrays by name, bit for bit."""
     assert arrays.keys() == others.keys()
     for name, array in arrays.items():
         np.testing.assert_array_equal(array, others[name], err_msg=name)
 
 
-def assert_same_weights(weights, others):
-    """Bit for bit; lists of variables or arrays."""
-    for weight, other in zip(weights, others, strict=True):
-        np.testing.assert_array_equal(numpy_of(weight), numpy_of(other))
-
-
 def timeless(directory):
-    """The rows of a history, but for the clock."""
+    """Reads the rows of a history, without the clock."""
     rows = read_history(directory / "history.csv")
     return [dataclasses.replace(row, seconds=0.0, words_per_second=0.0) for row in rows]

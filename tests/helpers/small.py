@@ -56,6 +56,12 @@ def randomise(layer, rng, scale=0.3):
             weight.assign(rng.normal(0, scale, weight.shape))
 
 
+def assert_same_weights(weights, others):
+    """Compares variables or arrays bit for bit."""
+    for weight, other in zip(weights, others, strict=True):
+        np.testing.assert_array_equal(numpy_of(weight), numpy_of(other))
+
+
 def published(encoder):
     """The `(options, weights)` by which the oracle knows an encoder."""
     layers = [encoder.get_layer(name) for name in ("char_cnn_embedding", "bilm")]

@@ -1,13 +1,13 @@
 """Freezing and unfreezing by Keras's own attribute.
 
-`test_freezing.py` does it on TensorFlow, `tests/backends` on all.
+`test_keras_classes.py` does it on TensorFlow, `tests/backends` on all.
 """
 
 import keras
 import numpy as np
 
 from keras_elmo.downstream.elmo_embedding import ElmoEmbedding
-from tests.helpers.layer_checks import numpy_of
+from tests.helpers.layer_checks import moved
 from tests.helpers.small import CONFIG, SENTENCES, char_ids, random_encoder
 
 IDS = char_ids([tokens for tokens in SENTENCES if tokens])
@@ -30,13 +30,9 @@ def compiled(model):
 
 def moved_by_fit(model):
     """The paths of the weights that a step of `fit` changes."""
-    before = [numpy_of(weight) for weight in model.weights]
-    model.fit(IDS, TARGETS, verbose=0)
-    return {
-        weight.path
-        for weight, old in zip(model.weights, before, strict=True)
-        if not np.array_equal(numpy_of(weight), old)
-    }
+    with moved(model.weights) as paths:
+        model.fit(IDS, TARGETS, verbose=0)
+    return paths
 
 
 def paths(*layers):

@@ -1,5 +1,6 @@
 """Models that nobody has spoiled, and copies to spoil."""
 
+import os
 import shutil
 
 import pytest
@@ -13,6 +14,12 @@ from tests.helpers.small import CONFIG
 
 # More than reading a small model takes, and less than anything that is out of bounds.
 LITTLE = 1 << 29
+# What may stand in place of a file.
+NO_FILES = {
+    "folder": os.mkdir,
+    "pipe": os.mkfifo,
+    "device": lambda path: os.symlink("/dev/zero", path),
+}
 WORDS = ["<S>", "</S>", "<UNK>", "the", "배", "bank"]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from keras_elmo.files.loading import load, load_language_model
 from tests.helpers.command_line import assert_one_line, command
+from tests.hostile.conftest import NO_FILES
 
 pytestmark = pytest.mark.usefixtures("little_memory")
 
@@ -194,16 +195,11 @@ def test_nested_groups(top, directory):
         load(directory.path)
 
 
-@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+@pytest.mark.parametrize("kind", NO_FILES)
 def test_not_a_file(kind, directory, tmp_path):
     """A folder, pipe or device instead of the weights is an error of one line."""
     os.remove(directory.weights)
-    if kind == "folder":
-        os.mkdir(directory.weights)
-    elif kind == "pipe":
-        os.mkfifo(directory.weights)
-    else:
-        os.symlink("/dev/zero", directory.weights)
+    NO_FILES[kind](directory.weights)
     out = tmp_path / "out"
     result = command("export", "--model", directory.path, "--out", out)
     assert_one_line(*result, directory.weights, "must be a file")

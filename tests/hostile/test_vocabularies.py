@@ -6,6 +6,7 @@ import pytest
 
 from keras_elmo.text.vocabulary import Vocabulary
 from tests.helpers.command_line import assert_one_line, command
+from tests.hostile.conftest import NO_FILES
 
 pytestmark = pytest.mark.usefixtures("little_memory")
 
@@ -45,16 +46,11 @@ def test_sparse_file(tmp_path):
     refused(path)
 
 
-@pytest.mark.parametrize("kind", ["folder", "pipe", "device"])
+@pytest.mark.parametrize("kind", NO_FILES)
 def test_not_a_file(kind, tmp_path):
     """A folder, pipe or device instead of a vocabulary is an error."""
     path = tmp_path / "vocabulary.txt"
-    if kind == "folder":
-        path.mkdir()
-    elif kind == "pipe":
-        os.mkfifo(path)
-    else:
-        path.symlink_to("/dev/zero")
+    NO_FILES[kind](path)
     refused(path)
 
 

@@ -13,6 +13,7 @@ import keras_elmo
 from keras_elmo.downstream import task_export
 from keras_elmo.files.exported_sources import OnnxFile
 from keras_elmo.files.run_sources import RunCheckpoint
+from keras_elmo.importing.models import FOREIGN
 from tests.helpers.bilm_files import STEP, WORDS
 from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.small import CONFIG
@@ -144,7 +145,7 @@ def test_inspect(name, models):
     if has_mix:
         np.testing.assert_allclose(sum(described["mix"]["weights"]), 1, rtol=1e-6)
     assert described["step"] == (STEP if name == "checkpoint" else None)
-    imports = name in ("checkpoint", "hub")
+    imports = KINDS[name] in FOREIGN
     assert described["uses"][0].startswith("import" if imports else "embed")
     assert ("evaluate" in described["uses"]) == (name in ("run", "exported"))
 

@@ -20,6 +20,7 @@ from tests.helpers.exports import padded
 from tests.helpers.installed import import_installed, require_installed
 from tests.helpers.limits import memory_of_at_most
 from tests.helpers.many_langs_oracle import SENTENCES, ManyLangs, sizes
+from tests.helpers.small import assert_same_weights
 
 require_installed("torch")
 KINDS = {
@@ -77,8 +78,7 @@ def test_layers(kind, tmp_path):
     save_published_weights(encoder, *ours)
     again = load(tmp_path)
     assert again.config == encoder.config
-    for weight, wanted in zip(again.weights, encoder.weights, strict=True):
-        np.testing.assert_array_equal(weight, wanted)
+    assert_same_weights(again.weights, encoder.weights)
     batches = [list(embed(encoder, SENTENCES))]
     if kind == "both":
         batches.append([next(embed(encoder, [tokens])) for tokens in SENTENCES])

@@ -2,15 +2,15 @@
 
 import shutil
 
-import numpy as np
 import pytest
 
 import keras_elmo
 from keras_elmo.files.finding import FOREIGN_FORMATS
-from keras_elmo.files.loading import kind_of
+from keras_elmo.files.loading import find_kind
+from keras_elmo.files.run_sources import PublishedFolder
 from keras_elmo.importing.models import EVERY_KIND, FOREIGN, import_model
 from tests.helpers.command_line import assert_one_line, command
-from tests.helpers.small import CONFIG
+from tests.helpers.small import CONFIG, assert_same_weights
 from tests.importing.conftest import KINDS
 
 pytestmark = pytest.mark.graph
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.graph
 @pytest.mark.parametrize("name", KINDS)
 def test_kind(name, models):
     """Among all; and of ours, whatever another program wrote is none."""
-    assert kind_of(models / name, EVERY_KIND) is KINDS[name]
+    assert find_kind(models / name, EVERY_KIND) is KINDS[name]
     foreign = KINDS[name] in FOREIGN
-    assert kind_of(models / name) is (None if foreign else KINDS[name])
+    assert find_kind(models / name) is (None if foreign else KINDS[name])
 
 
 def test_published_under_other_names(models, tmp_path):
@@ -29,10 +29,7 @@ def test_published_under_other_names(models, tmp_path):
     assert command("import", models / "published", "--out", tmp_path / "ours")[0] == 0
     ours, theirs = keras_elmo.load(tmp_path / "ours"), models / "published"
     assert ours.config == CONFIG
-    for weight, wanted in zip(
-        ours.weights, keras_elmo.load(theirs).weights, strict=True
-    ):
-        np.testing.assert_array_equal(weight, wanted)
+    assert_same_weights(ours.weights, keras_elmo.load(theirs).weights)
 
 
 def test_doubt(models, tmp_path):
@@ -56,8 +53,8 @@ def test_nothing_to_import(models, tmp_path):
         assert_one_line(*result, f"is {said}", "nothing to import")
     result = command("import", tmp_path, "--out", out)
     # Kinds that `import` refuses are not named.
-    said = "holds no model; DIR must be a training folder of bilm-tf, a TF Hub module, "
-    said += "a model of ELMoForManyLangs or published weights\n"
+    *names, last = (kind.kind for kind in (*FOREIGN, PublishedFolder))
+    said = f"holds no model; DIR must be {', '.join(names)} or {last}\n"
     assert_one_line(*result, said)
     nowhere = tmp_path / "nowhere"
     assert_one_line(*command("import", nowhere, "--out", out), "no such file or folder")

@@ -91,19 +91,14 @@ def test_the_clips_bite(clip):
         assert np.abs(bound).max() == pytest.approx(0.3)
 
 
-def test_without_a_mask_every_position_counts():
-    rng = np.random.default_rng(1)
-    layer = make(rng)
-    x, _ = batch_of(rng, [4, 4])
-    assert_rows(layer, x, [4, 4], layer(x))
-
-
 def test_skip_connection():
-    """The skip connection is neither clipped nor fed back."""
+    """The skip connection is neither clipped nor fed back; here without a mask."""
     rng = np.random.default_rng(2)
     layer = make(rng, projection_clip=0.3)
     x, _ = batch_of(rng, [6])
-    first, second = numpy_of(layer(x))[1:]
+    layers = layer(x)
+    assert_rows(layer, x, [6], layers)
+    first, second = numpy_of(layers)[1:]
     assert np.abs(first).max() <= 0.3 + 1e-6
     assert 0.3 + 1e-3 < np.abs(second).max() <= 0.6 + 1e-6
 
@@ -123,13 +118,6 @@ def test_each_direction_reads_one_side():
         assert backward[:, 3:].all() and not backward[:, :3].any()
 
 
-def test_a_row_without_any_position():
-    rng = np.random.default_rng(4)
-    layer = make(rng)
-    x, mask = batch_of(rng, [3, 0])
-    assert all((part[1] == 0).all() for part in numpy_of(layer(x, mask=mask)))
-
-
 @pytest.mark.parametrize("mask", [None, np.ones((0, 4), bool)])
 def test_nothing_to_read(mask):
     layer = make(np.random.default_rng(5))
@@ -139,20 +127,13 @@ def test_nothing_to_read(mask):
 
 
 def test_what_is_masked_is_not_read():
-    """Not even if it is not a number."""
+    """Not even if it is not a number, or a whole row."""
     rng = np.random.default_rng(5)
     layer = make(rng)
-    x, mask = batch_of(rng, [6, 4])
+    x, mask = batch_of(rng, [6, 4, 0])
     other = np.where(mask[..., None], x, np.nan).astype("float32")
     found, wanted = (numpy_of(layer(each, mask=mask)[1:]) for each in (other, x))
     np.testing.assert_array_equal(found, wanted)
-
-
-def test_the_mask_is_passed_on_to_every_layer():
-    layer = make(np.random.default_rng(6))
-    x, mask = batch_of(np.random.default_rng(6), [4, 2])
-    for part in layer(x, mask=mask):
-        np.testing.assert_array_equal(numpy_of(part._keras_mask), mask)
 
 
 def test_dropout_acts_in_training_alone():
@@ -166,12 +147,6 @@ def test_dropout_acts_in_training_alone():
     for old, new, other in zip(still[1:], trained[1:], again[1:], strict=True):
         assert not np.allclose(old, new)
         assert not np.allclose(new, other)
-    plain = make(np.random.default_rng(7), dropout=0.0)
-    np.testing.assert_allclose(
-        numpy_of(plain(x, mask=mask, training=True)),
-        numpy_of(plain(x, mask=mask)),
-        atol=1e-5,
-    )
 
 
 def test_the_inputs_must_fit():
@@ -182,15 +157,16 @@ def test_the_inputs_must_fit():
 # ---------------------------------------------------------------- gradients
 
 
-def gradients(layer, x, upstream, **call):
+def gradients(layer, x, upstream, call=None, **arguments):
     """Of sum(h_1 * upstream[0]) + .. over the weights and the inputs."""
     tf = pytest.importorskip("tensorflow")
     x = tf.constant(x)
     with tf.GradientTape() as tape:
         tape.watch(x)
+        outputs = call(x) if call else layer(x, **arguments)[1:]
         loss = sum(
             tf.reduce_sum(tf.cast(h, "float32") * factors)
-            for h, factors in zip(layer(x, **call)[1:], upstream, strict=True)
+            for h, factors in zip(outputs, upstream, strict=True)
         )
     over = [*(weight.value for weight in layer.weights), x]
     return [tf.convert_to_tensor(part).numpy() for part in tape.gradient(loss, over)]
@@ -203,11 +179,13 @@ def problem(rng, lengths=(4, 4), **arguments):
     return layer, 0.5 * x, mask, rng.normal(size=shape).astype("float32")
 
 
-@pytest.mark.parametrize("clips", [(None, None), (0.6, 0.4)])
 @pytest.mark.parametrize(
-    ("lengths", "training"),
-    [((4, 4), False), ((4, 4), True), ((4, 2), True)],
-    ids=["inference", "training", "masked"],
+    ("clips", "lengths", "training"),
+    [
+        ((0.6, 0.4), (4, 4), False),
+        ((None, None), (4, 2), True),
+        ((0.6, 0.4), (4, 2), True),
+    ],
 )
 def test_the_gradient_is_that_of_the_oracle(clips, lengths, training):
     """By finite differences of the oracle, in double precision."""
@@ -247,7 +225,7 @@ def test_the_gradient_is_that_of_the_oracle(clips, lengths, training):
             assert gradient[at] == pytest.approx(slope, abs=1e-4)
 
 
-@pytest.mark.parametrize("clips", [(None, None), (3.0, 3.0), (0.5, 0.3)])
+@pytest.mark.parametrize("clips", [(None, None), (0.5, 0.3)])
 def test_gradient_equals_automatic(clips):
     """Training changes neither results nor gradients."""
     sizes = {"units": 11, "projection_units": 7}
@@ -270,8 +248,9 @@ def test_gradient_equals_automatic(clips):
 # ---------------------------------------------------------------- low precision
 
 
-@pytest.mark.parametrize("training", [False, True])
-@pytest.mark.parametrize("dtype", ["float32", "mixed_bfloat16", "bfloat16"])
+@pytest.mark.parametrize(
+    ("dtype", "training"), [("mixed_bfloat16", False), ("bfloat16", True)]
+)
 def test_cell_states_add_up_in_float32(dtype, training):
     """Steps of 0.001 to 1; from 0.5 on, bfloat16 would round each away."""
     layer = BiLM(1, 1, num_layers=1, dtype=dtype)
@@ -327,22 +306,16 @@ def test_bilstm_is_that_of_keras(training):
 
 
 def test_bilstm_has_the_gradient_of_keras():
-    tf = pytest.importorskip("tensorflow")
     rng = np.random.default_rng(9)
     layer = keras_bilstm(rng)
     x, mask = batch_of(rng, [6, 1, 4])
-    upstream = rng.normal(size=(3, 6, 10)) * mask[..., None]
-    x = tf.constant(x)
-
-    def gradients(function):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            loss = tf.reduce_sum(function() * upstream)
-        over = [*(weight.value for weight in layer.weights), x]
-        return numpy_of(tape.gradient(loss, over))
-
-    found = gradients(lambda: run_bilstm(layer, x, mask, training=True))
-    wanted = gradients(lambda: layer(x, mask=tf.constant(mask), training=True))
+    upstream = rng.normal(size=(1, 3, 6, 10)) * mask[..., None]
+    tensor = keras.ops.convert_to_tensor(mask)
+    calls = (
+        lambda x: [run_bilstm(layer, x, mask, training=True)],
+        lambda x: [layer(x, mask=tensor, training=True)],
+    )
+    found, wanted = (gradients(layer, x, upstream, call) for call in calls)
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-5 * np.abs(other).max())
 

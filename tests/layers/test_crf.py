@@ -14,7 +14,7 @@ from keras_elmo.layers.crf import CRF, CRFDecode, CRFLoss
 from keras_elmo.layers.crf_paths import crf_decode, crf_marginals
 from keras_elmo.utils.tag_schemes import convert
 from tests.helpers.installed import import_installed
-from tests.helpers.layer_checks import check_layer, numpy_of
+from tests.helpers.layer_checks import check_layer, global_policy, numpy_of
 from tests.helpers.small import SMALLER, char_ids, random_encoder
 
 pytestmark = pytest.mark.graph
@@ -87,27 +87,31 @@ def test_contract(tmp_path):
     mask = np.array([[1, 1, 1, 0], [0, 0, 0, 0]], "bool")
     decoded = CRFDecode()(layer(scores, mask=mask))
     np.testing.assert_array_equal(numpy_of(decoded._keras_mask), mask)
-    with pytest.raises(AttributeError, match="`num_tags` of CRF must be given when"):
-        layer.num_tags = 4
 
 
 @settings(max_examples=10, deadline=None)
-@example(num_tags=6, lengths=[6, 6, 6], in_front=False, scale=3.0, seed=0)
+@example(num_tags=6, lengths=[6, 6, 6], size=6, in_front=False, scale=3.0, seed=0)
+@example(num_tags=3, lengths=[1, 1], size=1, in_front=False, scale=1.0, seed=0)
+@example(num_tags=3, lengths=[0, 0], size=0, in_front=False, scale=1.0, seed=0)
 @given(
     # JAX compiles for seconds whenever a size is new.
     num_tags=st.sampled_from([2, 6]),
     lengths=st.lists(st.integers(0, 6), min_size=3, max_size=3),
+    size=st.just(6),
     in_front=st.booleans(),
     scale=st.sampled_from([0.1, 3.0, 50.0]),
     seed=st.integers(0, 999),
 )
-def test_equals_enumeration(num_tags, lengths, in_front, scale, seed):
+def test_equals_enumeration(num_tags, lengths, size, in_front, scale, seed):
+    if size == 0 and keras.backend.backend() == "torch":
+        # Keras's own scan needs a step there.
+        return
     rng = np.random.default_rng(seed)
-    scores = rng.normal(0, scale, (len(lengths), 6, num_tags)).astype("float32")
-    tags = rng.integers(0, num_tags, (len(lengths), 6))
+    scores = rng.normal(0, scale, (len(lengths), size, num_tags)).astype("float32")
+    tags = rng.integers(0, num_tags, (len(lengths), size))
     layer = random_layer(num_tags, rng)
     expected = paths_of(layer, scores, lengths)
-    mask = np.arange(6) < np.array(lengths)[:, None]
+    mask = np.arange(size) < np.array(lengths)[:, None]
     if in_front:
         # The same sequences, behind their padding.
         place = np.argsort(mask, axis=1, kind="stable")
@@ -151,15 +155,13 @@ def test_skips_masked_tokens_in_between():
 
 
 def test_gradients_equal_enumeration():
-    """Those by the scores, and by the weights of the layer."""
+    """Gradients of the scores, and of the weights of the layer."""
     rng = np.random.default_rng(1)
     layer = random_layer(6, rng)
     scores = rng.normal(size=(3, 6, 6)).astype("float32")
     tags = rng.integers(0, 6, (3, 6))
     lengths = [6, 3, 0]
     mask = np.arange(6) < np.array(lengths)[:, None]
-    model = keras.Sequential([_Scores(scores)])
-    model.build((None,))
     rows = [
         paths.gradients(row[:length])
         for paths, row, length in zip(
@@ -171,13 +173,17 @@ def test_gradients_equal_enumeration():
         by_scores[k, : len(row)] = row
     by_weights = [sum(parts) for parts in list(zip(*rows, strict=True))[1:]]
 
-    def loss():
-        return CRFLoss("sum")(tags, layer(model.layers[0].scores + 0.0, mask=mask))
-
-    variables = [model.layers[0].scores, *layer.weights]
+    # Scores as weights, to have their gradient on any backend.
+    embedding = keras.layers.Embedding(18, 6)
+    ids, is_token = keras.Input((6,), dtype="int32"), keras.Input((6,), dtype="bool")
+    potentials = layer(embedding(ids), mask=is_token)
+    model = keras.Model([ids, is_token], potentials)
+    model.compile(keras.optimizers.SGD(1.0), CRFLoss("sum"))
+    embedding.embeddings.assign(scores.reshape(18, 6))
+    variables = [embedding.embeddings, *layer.weights]
     before = [numpy_of(variable).copy() for variable in variables]
-    _descend(keras.optimizers.SGD(1.0), loss, variables)
-    wanted = [by_scores, *by_weights]
+    model.train_on_batch([np.arange(18).reshape(3, 6), mask], tags)
+    wanted = [by_scores.reshape(18, 6), *by_weights]
     for old, variable, expected in zip(before, variables, wanted, strict=True):
         np.testing.assert_allclose(old - numpy_of(variable), expected, atol=1e-5)
 
@@ -222,8 +228,8 @@ def test_in_a_model_with_a_mask():
         for x in (tokens, longer)
     )
     np.testing.assert_allclose(first, padded, rtol=1e-5)
-    model.fit(tokens, tags, epochs=20, verbose=0)
-    assert model.evaluate(tokens, tags, verbose=0) < 0.2 * first
+    losses = model.fit(tokens, tags, epochs=20, verbose=0).history["loss"]
+    assert losses[-1] < 0.2 * first
     decoded = keras.Model(inputs, CRFDecode()(potentials)).predict(tokens, verbose=0)
     np.testing.assert_array_equal(decoded, tags * (tokens > 0))
 
@@ -276,25 +282,6 @@ def test_packed_layers_of_a_frozen_encoder():
         np.testing.assert_array_equal(numpy_of(weight), value)
 
 
-@pytest.mark.parametrize("shape", [(2, 0), (2, 1)])
-def test_sizes_of_zero_and_one(shape):
-    if shape[1] == 0 and keras.backend.backend() == "torch":
-        pytest.skip("Keras's own scan needs a step there")
-    rng = np.random.default_rng(0)
-    layer = random_layer(3, rng)
-    scores = rng.normal(size=(*shape, 3)).astype("float32")
-    potentials = layer(scores)
-    tags, best = map(numpy_of, crf_decode(potentials))
-    losses = numpy_of(CRFLoss(reduction=None)(tags, potentials))
-    assert (
-        tags.shape == shape and numpy_of(crf_marginals(potentials)).shape[:2] == shape
-    )
-    expected = paths_of(layer, scores, [shape[1]] * shape[0])
-    np.testing.assert_allclose(best, [x.scores.max() for x in expected], atol=1e-5)
-    wanted = [x.log_sum - x.scores.max() for x in expected]
-    np.testing.assert_allclose(losses, wanted, atol=1e-5)
-
-
 def test_mask_of_other_potentials():
     """Potentials that no `CRF` made have their mask given, as lists too."""
     potentials = np.random.default_rng(0).normal(size=(1, 4, 2, 2)).astype("float32")
@@ -317,15 +304,14 @@ def test_loss_of_an_index_that_is_no_tag(wrong):
     assert np.isnan(losses[0]) and np.isfinite(losses[1])
 
 
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_saved_and_compiled(jit_compile, tmp_path):
+def test_saved_and_compiled(tmp_path):
     """A compiled model comes back from its file, and goes on learning."""
     inputs = keras.Input((None, 3))
     scores = keras.layers.Masking()(inputs)
     crf = CRF(3, ["O", "B-X", "I-X"])
     model = keras.Model(inputs, crf(scores))
     # torch.compile takes longer than all tests of this file.
-    jit_compile = jit_compile and keras.backend.backend() != "torch"
+    jit_compile = keras.backend.backend() != "torch"
     model.compile("sgd", CRFLoss("sum"), jit_compile=jit_compile)
     rng = np.random.default_rng(0)
     x = rng.normal(size=(6, 4, 3)).astype("float32")
@@ -354,27 +340,26 @@ def test_saved_model(tmp_path):
     model = keras.Model(inputs, CRFDecode()(potentials))
     model.export(tmp_path / "crf", verbose=False)
     loaded = tf.saved_model.load(str(tmp_path / "crf"))
-    for shape in [(2, 5, 3), (1, 1, 3), (4, 9, 3)]:
+    for shape in [(2, 5, 3), (1, 1, 3)]:
         x = np.random.default_rng(0).normal(size=shape).astype("float32")
         x[-1, shape[1] // 2 + 1 :] = 0
-        found = loaded.serve(x).numpy()
-        np.testing.assert_array_equal(found, model.predict(x, verbose=0))
+        np.testing.assert_array_equal(loaded.serve(x).numpy(), numpy_of(model(x)))
 
 
 def test_equals_pytorch_crf():
-    """On random batches with masks: losses, and best paths."""
+    """On random batches with masks, of long sequences, too: losses, and best paths."""
     torch, torchcrf = import_installed("torch"), import_installed("torchcrf")
-    for num_tags in (2, 17):
+    for num_tags, num_tokens in ((2, 300), (17, 30)):
         rng = np.random.default_rng(num_tags)
         layer = random_layer(num_tags, rng)
         other = torchcrf.CRF(num_tags, batch_first=True)
         names = ("transitions", "start_transitions", "end_transitions")
         for name, weight in zip(names, layer.weights, strict=True):
             getattr(other, name).data = torch.tensor(numpy_of(weight))
-        scores = rng.normal(0, 3, (16, 30, num_tags)).astype("float32")
-        tags = rng.integers(0, num_tags, (16, 30))
+        scores = rng.normal(0, 3, (16, num_tokens, num_tags)).astype("float32")
+        tags = rng.integers(0, num_tags, (16, num_tokens))
         # Theirs refuses sequences without tokens.
-        mask = np.arange(30) < rng.integers(1, 31, (16, 1))
+        mask = np.arange(num_tokens) < rng.integers(1, num_tokens + 1, (16, 1))
         potentials = layer(scores, mask=mask)
         arrays = map(torch.tensor, (scores, tags, mask))
         with torch.no_grad():
@@ -389,25 +374,13 @@ def test_equals_pytorch_crf():
         ] == paths
 
 
-def test_long_sequences():
-    scores = np.random.default_rng(0).normal(size=(1, 2000, 3)).astype("float32")
-    potentials = CRF(3)(scores)
-    tags, _ = crf_decode(potentials)
-    loss = numpy_of(CRFLoss()(tags, potentials))
-    assert np.isfinite(loss) and 0 < loss < 2000 * np.log(3)
-
-
 def test_float32_under_another_policy():
-    policy = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("mixed_float16")
-    try:
+    with global_policy("mixed_float16"):
         scores = ops.cast(np.full((1, 300, 2), 300.0), "float16")
         potentials = CRF(2)(scores)
         loss = CRFLoss()(np.zeros((1, 300)), potentials)
-        assert keras.backend.standardize_dtype(potentials.dtype) == "float32"
-        assert np.isfinite(numpy_of(loss))
-    finally:
-        keras.config.set_dtype_policy(policy)
+    assert keras.backend.standardize_dtype(potentials.dtype) == "float32"
+    assert np.isfinite(numpy_of(loss))
 
 
 @pytest.mark.parametrize(
@@ -439,47 +412,3 @@ def test_refuses_other_shapes():
     for shape in [(2, 3, 4), (2, 2)]:
         with pytest.raises(ValueError, match=r"`y_true` must be indices of tags \(ba"):
             CRFLoss()(np.zeros(shape), potentials)
-
-
-class _Scores(keras.layers.Layer):
-    """Scores as a variable, to have its gradient on any backend."""
-
-    def __init__(self, scores):
-        super().__init__()
-        self._values = scores
-
-    def build(self, input_shape):
-        self.scores = self.add_weight(shape=self._values.shape, name="scores")
-        self.scores.assign(self._values)
-
-    def call(self, inputs):
-        return inputs
-
-
-def _descend(optimizer, loss, variables):
-    """One step of any backend."""
-    backend = keras.backend.backend()
-    if backend == "tensorflow":
-        import tensorflow as tf
-
-        with tf.GradientTape() as tape:
-            value = loss()
-        gradients = tape.gradient(value, [variable.value for variable in variables])
-    elif backend == "torch":
-        loss().backward()
-        gradients = [variable.value.grad for variable in variables]
-    else:
-        import jax
-
-        def stateless(values):
-            with keras.StatelessScope(zip(variables, values, strict=True)):
-                return loss()
-
-        gradients = jax.grad(stateless)([variable.value for variable in variables])
-    if backend == "torch":
-        import torch
-
-        with torch.no_grad():
-            optimizer.apply(gradients, variables)
-    else:
-        optimizer.apply(gradients, variables)

@@ -1,3 +1,5 @@
+import functools
+
 import keras
 import numpy as np
 import pytest
@@ -102,16 +104,18 @@ def test_low_precision(training):
     seed=st.integers(0, 99),
 )
 def test_evaluation_is_exact(shape, vocabulary_size, seed):
+    """So is training with all words as candidates."""
     rng = np.random.default_rng(seed)
     positions = int(np.prod(shape))
     hidden, targets, kernel, bias = problem(rng, positions, vocabulary_size)
-    layer = make(kernel, bias, num_sampled=1)
-    found = layer(hidden.reshape(*shape, 5), targets.reshape(shape), training=False)
-    assert found.shape == tuple(shape)
     expected = numpy_reference.softmax_nll(
-        *(part.astype("float64") for part in (hidden,)), targets, kernel, bias
+        hidden.astype("float64"), targets, kernel, bias
     )
-    np.testing.assert_allclose(numpy_of(found).ravel(), expected, atol=1e-5)
+    inputs = hidden.reshape(*shape, 5), targets.reshape(shape)
+    for num_sampled, training in ((1, False), (vocabulary_size + seed % 2, True)):
+        found = make(kernel, bias, num_sampled)(*inputs, training=training)
+        assert found.shape == tuple(shape)
+        np.testing.assert_allclose(numpy_of(found).ravel(), expected, atol=1e-5)
 
 
 def test_a_large_vocabulary_is_exact_too():
@@ -123,14 +127,6 @@ def test_a_large_vocabulary_is_exact_too():
         hidden.astype("float64"), targets, kernel.astype("float64"), bias
     )
     np.testing.assert_allclose(found, expected, rtol=1e-5)
-
-
-@pytest.mark.parametrize("num_sampled", [40, 41, 8192])
-def test_exact_with_all_candidates(num_sampled):
-    hidden, targets, kernel, bias = problem(np.random.default_rng(2))
-    found = numpy_of(make(kernel, bias, num_sampled)(hidden, targets, training=True))
-    expected = numpy_reference.softmax_nll(hidden, targets, kernel, bias)
-    np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 # ---------------------------------------------------------------- given candidates
@@ -148,8 +144,9 @@ def given_candidates(rng, targets, vocabulary_size=40, num_sampled=15):
     return candidates, *(count.astype("float32") for count in counts)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_equals_the_oracle_on_given_candidates(seed):
+@pytest.mark.parametrize("seed", range(2))
+def test_given_candidates(seed):
+    """Losses are the oracle's and TensorFlow's; a target is not its own rival."""
     rng = np.random.default_rng(seed)
     arguments = problem(rng)
     sample = given_candidates(rng, arguments[1])
@@ -157,16 +154,10 @@ def test_equals_the_oracle_on_given_candidates(seed):
     found = numpy_of(sampled_softmax_loss(*arguments, *sample))
     expected = sampled_softmax_nll(*arguments, *sample)
     np.testing.assert_allclose(found, expected, atol=1e-5)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_equals_tensorflow_on_given_candidates(seed):
     tf = pytest.importorskip("tensorflow")
-    rng = np.random.default_rng(seed)
-    hidden, targets, kernel, bias = problem(rng)
-    candidates, target_count, candidate_count = given_candidates(rng, targets)
-    assert np.isin(targets, candidates).any()
-    expected = tf.nn.sampled_softmax_loss(
+    hidden, targets, kernel, bias = arguments
+    candidates, target_count, candidate_count = sample
+    wanted = tf.nn.sampled_softmax_loss(
         weights=kernel,
         biases=bias,
         labels=targets[:, None].astype("int64"),
@@ -180,21 +171,7 @@ def test_equals_tensorflow_on_given_candidates(seed):
         ),
         remove_accidental_hits=True,
     )
-    found = sampled_softmax_loss(
-        hidden, targets, kernel, bias, candidates, target_count, candidate_count
-    )
-    np.testing.assert_allclose(numpy_of(found), expected.numpy(), atol=1e-5)
-
-
-def test_a_target_is_not_its_own_rival():
-    """All candidates are the target: nothing competes, and nothing is lost."""
-    hidden, targets, kernel, bias = problem(np.random.default_rng(3), positions=1)
-    candidates = np.repeat(targets, 4)
-    expected = np.full(4, 0.5, "float32")
-    found = sampled_softmax_loss(
-        hidden, targets, kernel, bias, candidates, expected[:1], expected
-    )
-    np.testing.assert_allclose(numpy_of(found), 0, atol=1e-5)
+    np.testing.assert_allclose(found, wanted.numpy(), atol=1e-5)
 
 
 def test_sparse_gradient():
@@ -215,21 +192,10 @@ def test_sparse_gradient():
         np.testing.assert_array_equal(np.flatnonzero(dense.any(axis=1)), touched)
 
 
-def test_a_training_step_touches_few_rows():
-    tf = pytest.importorskip("tensorflow")
-    hidden, targets, kernel, bias = problem(np.random.default_rng(5), 4, 500)
-    layer = make(kernel, bias, num_sampled=20)
-    with tf.GradientTape() as tape:
-        loss = layer(hidden, targets, training=True)
-    gradient = tf.convert_to_tensor(tape.gradient(loss, layer.kernel.value)).numpy()
-    rows = np.flatnonzero(gradient.any(axis=1))
-    assert set(targets) <= set(rows)
-    assert len(rows) <= 20 + len(targets)
-
-
 # ---------------------------------------------------------------- the draws
 
 
+@functools.cache
 def draws(vocabulary_size, num_sampled, times, seed=0):
     generator = keras.random.SeedGenerator(seed)
     return [
@@ -281,7 +247,7 @@ def test_probability_of_draw():
 
 
 def test_the_same_seed_draws_the_same():
-    first, second, other = draws(60, 12, 2, 1), draws(60, 12, 2, 1), draws(60, 12, 2, 2)
+    first, second, other = (draws.__wrapped__(60, 12, 2, seed) for seed in (1, 1, 2))
     np.testing.assert_array_equal(first[1][0], second[1][0])
     assert not np.array_equal(first[0][0], first[1][0])
     assert not np.array_equal(first[0][0], other[0][0])
@@ -302,10 +268,9 @@ def test_mean_over_draws():
         losses = [layer(hidden, targets, training=True) for _ in range(100)]
         return abs(np.mean(numpy_of(losses)) - exact)
 
-    distances = [away(num_sampled) for num_sampled in (5, 30, 90, 99)]
-    assert distances == sorted(distances, reverse=True)
-    assert distances[2] < 0.07
-    assert distances[3] < 0.008
+    far, near, nearest = (away(num_sampled) for num_sampled in (5, 90, 99))
+    assert far > near > nearest
+    assert near < 0.07 and nearest < 0.008
     # The tolerance can be missed: so far off is the loss without the correction.
     ones = np.ones(positions, "float32")
     plain = [

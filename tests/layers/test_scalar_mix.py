@@ -98,28 +98,6 @@ def test_regularizer():
     assert plain.losses == []
 
 
-def test_a_regularizer_survives_the_config():
-    layer = ScalarMix(regularizer=keras.regularizers.L2(0.001))
-    copy = ScalarMix.from_config(layer.get_config())
-    assert copy.regularizer.l2 == pytest.approx(0.001)
-
-
-def fit(layer, layers, target):
-    inputs = [keras.Input(h.shape[1:]) for h in layers]
-    model = keras.Model(inputs, layer(inputs))
-    model.compile(keras.optimizers.SGD(0.1), "mse")
-    model.fit(layers, target, epochs=3, verbose=0)
-
-
-def test_training_moves_scalars_and_gamma():
-    layers = random_layers(np.random.default_rng(4))
-    layer = ScalarMix()
-    fit(layer, layers, layers[0] * 2)
-    scalars = numpy_of(layer.scalars)
-    assert scalars[0] > scalars[1:].max()
-    assert numpy_of(layer.gamma) != 1
-
-
 @pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
 def test_half_precision(dtype):
     """More elements than a float16 counts."""

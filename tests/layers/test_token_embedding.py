@@ -11,17 +11,23 @@ from keras_elmo.layers.token_embedding import TokenEmbedding
 from keras_elmo.models.encoder import build_encoder
 from keras_elmo.onnx_graphs.encoder_graph import embed_words
 from keras_elmo.onnx_graphs.graph import OnnxGraph
+from tests.helpers.command_line import command
 from tests.helpers.installed import import_installed
 from tests.helpers.looked_up import LOOKED_UP
 from tests.helpers.runs import assert_same_state, state_of, write_text
-from tests.helpers.small import CONFIG, random_encoder
+from tests.helpers.small import SMALLER, random_encoder
 
 pytestmark = pytest.mark.graph
 
 # A new kind of token embedding, and each size that it may lack, is a row here.
 CONFIGS = {
-    "no highway layers": dataclasses.replace(CONFIG, num_highway_layers=0),
-    "words and characters": LOOKED_UP,
+    "no highway layers": dataclasses.replace(SMALLER, num_highway_layers=0),
+    "words and characters": dataclasses.replace(LOOKED_UP, num_layers=1),
+}
+# What the card of a run and `inspect` say of each.
+TOLD = {
+    "no highway layers": ("a character CNN (15 filters)", "0 highway layers"),
+    "words and characters": ("a character CNN (15 filters)", "looks up    7 words"),
 }
 TOKENS = [["the", "bank", "x" * 60], ["배"]]
 
@@ -52,6 +58,8 @@ def test_training(name, tmp_path, eagerly):
         keras_elmo.pretrain(config, text, steps=steps, **arguments)
     assert_same_state(state_of(tmp_path / "run"), state_of(tmp_path / "whole"))
     assert keras_elmo.load(tmp_path / "run").config == config
+    for program, text in zip(("card", "inspect"), TOLD[name], strict=True):
+        assert text in command(program, tmp_path / "run")[1]
 
 
 @pytest.mark.parametrize("name", CONFIGS)

@@ -41,8 +41,10 @@ def test_contract(tmp_path):
     assert (numpy_of(layer(IDS))[~MASK] == 0).all()
 
 
-@pytest.mark.parametrize("activation, num_highway_layers", [("relu", 1), ("tanh", 2)])
-@pytest.mark.parametrize("words, characters", [(4, True), (4, False), (0, True)])
+@pytest.mark.parametrize(
+    ("words", "characters", "activation", "num_highway_layers"),
+    [(4, True, "relu", 1), (4, False, "relu", 1), (0, True, "tanh", 2)],
+)
 def test_equals_the_oracle(words, characters, activation, num_highway_layers):
     """A projection of the word's row beside what the characters' CNN returns."""
     options = {"embedding": {"dim": 6}, "filters": [[1, 3], [8, 4]]}

@@ -44,7 +44,7 @@ def start_job(name, arguments, options, cwd):
 
 
 def run_job(name, arguments, options, cwd):
-    """Runs a job to its end, which has to be a good one."""
+    """Runs a job to its end; it has to succeed."""
     job = start_job(name, arguments, options, cwd)
     try:
         status = job.wait(timeout=600)
@@ -61,7 +61,7 @@ def wait_until(true, timeout=600):
 
 
 def children(process):
-    """The processes that a process has started; Linux only."""
+    """Returns the processes that a process has started; Linux only."""
     numbers = []
     for path in Path(f"/proc/{process}/task").glob("*/children"):
         # A thread, or the process, may end meanwhile.

@@ -81,7 +81,7 @@ def vectors(table, name):
 
 
 def assert_parts_equal_one_machine(out, folder):
-    """Every token once, and its vectors."""
+    """Asserts that every token has its vectors once."""
     table = parquet.read_table(out)
     # Dictionaries have no order.
     files = table["file"].cast("string")
@@ -107,8 +107,8 @@ def test_the_vocabulary_is_that_of_one_machine(options, texts, tmp_path):
 
 
 def test_a_prepared_text_is_that_of_one_machine(texts, tmp_path, monkeypatch):
-    """The same batches, in the same order, as from the text; the job goes on."""
-    # Several parts a file.
+    """A job that failed goes on, to the same batches in the same order."""
+    # Several parts per file.
     monkeypatch.setattr(preparing, "_PART_WORDS", 3000)
     out = tmp_path / "out"
     split, done = preparing.split_parts, []
@@ -224,7 +224,7 @@ def test_bad_arguments_leave_nothing(folder, normed, texts, tmp_path):
 # Beam's job service and its workers are processes that import TensorFlow: 85 s.
 @pytest.mark.slow
 def test_a_job_service_and_a_pool_of_workers(folder, texts, tmp_path):
-    """Of which one is killed: this engine waits for it, and a new job goes on."""
+    """When a worker is killed, this engine waits for it; a new job goes on."""
     arguments = {"files": texts, "out": tmp_path / "words.txt", "max_size": 9}
     with portable_runner(tmp_path) as (options, workers):
         run_job("count_words", arguments, options, tmp_path)
@@ -249,7 +249,7 @@ def test_a_job_service_and_a_pool_of_workers(folder, texts, tmp_path):
 
 @pytest.mark.slow
 def test_a_worker_is_killed_and_the_job_completes(folder, texts, tmp_path):
-    """An engine that gives what a worker has left undone to the other."""
+    """When a worker is killed, this engine gives its work to another."""
     require_installed("distributed")
     out = tmp_path / "out"
     arguments = {"model": folder / "model", "files": texts, "out": out}

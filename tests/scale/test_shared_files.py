@@ -113,6 +113,6 @@ def test_chunks_are_all_of_a_text(lines, tmp_path, monkeypatch):
 
 
 def test_a_stream_is_read_as_a_file_is():
-    """What `read_lines` asks of it."""
+    """`read_lines` reads a stream like a file."""
     stream = io.BytesIO(b"\xef\xbb\xbfa\r\n\nb")
     assert list(read_lines(["x"], open_file=lambda path: stream)) == ["a", "b"]

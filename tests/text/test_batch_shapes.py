@@ -23,7 +23,7 @@ ROWS = [[b"the", b"bank", b"of", b"the"], [b"the"]]
 @given(st.integers(1, 10_000))
 def test_rounded_up(size):
     rounded = rounded_up(size)
-    # One of few sizes, less than 8 above, or a fifth of what it is above 64.
+    # Less than 8 above the size, or a quarter of it.
     assert size <= rounded < size + max(8, size / 4 + 1)
     assert rounded_up(rounded) == rounded
     assert size > 8 or rounded in (1, 2, 4, 8)
@@ -80,7 +80,7 @@ def test_few_shapes():
 
 
 def test_few_shapes_of_a_measured_text():
-    """One length for ten batches, and one at least; a long text has all."""
+    """A measured text has one length for ten batches, and at least one."""
     rows = [[b"w"] * (k % 20 + 1) for k in range(400)]
     every = few_shapes(rows, 1000, longest=22).lengths
     for batch_tokens, number in ((1000, 1), (500, 1), (200, 2), (100, 5), (10, 99)):
@@ -89,7 +89,7 @@ def test_few_shapes_of_a_measured_text():
 
 
 def test_masked_batches():
-    """They have the shapes of batches to come, and nothing in them."""
+    """Masked batches have the shapes of batches to come, and hold nothing."""
     shapes = BatchShapes((4, 6), 8)
     words, positions = words_and_positions()
     token_ids = np.zeros(positions.shape, "int32")
@@ -118,7 +118,7 @@ def test_masked_batches():
     ids=["as they are", "padded", "many words", "longer"],
 )
 def test_form_batch(shapes, rows, tokens, num_words):
-    """Words, positions and rows that are added are masked."""
+    """Added words, positions and rows are masked."""
     words, positions = words_and_positions()
     token_ids = np.where(positions > 0, positions, -1)
     plain = form_batch(words, positions, token_ids, 30, None)

@@ -52,7 +52,7 @@ def test_tokenized_file(tmp_path):
 
 
 def paced(lines):
-    """Lines that lie in no file, as `interleaved` takes them."""
+    """Makes of lines what `interleaved` takes of a file."""
     return ((k / len(lines), line) for k, line in enumerate(lines, 1))
 
 
@@ -78,13 +78,13 @@ def test_interleaved_open_files(monkeypatch):
     first = [next(mixed) for _ in range(20)]
     assert Counter(first) == {0: 10, 1: 10} and opened == [0, 1]
     second = [next(mixed) for _ in range(100)]
-    # Who follows does not keep the others waiting.
+    # A file that follows does not delay the open ones.
     assert Counter(second[-20:]) == {2: 10, 3: 10}
     assert Counter(first + second + list(mixed)) == dict.fromkeys(range(4), 50)
 
 
 def test_interleaved_in_proportion():
-    """Ten thousand short lines beside a hundred long ones."""
+    """Interleaving spreads a hundred long lines over ten thousand short ones."""
     mixed = list(interleaved([paced(["short"] * 10_000), paced(["long"] * 100)]))
     for part in range(10):
         counts = Counter(mixed[part * 1010 : (part + 1) * 1010])

@@ -70,7 +70,7 @@ def test_equals_the_published_rule(rows, extra):
 
 @pytest.mark.parametrize("row", [["", "a"], ["a", "", "b"], ["", "", "b", ""]], ids=str)
 def test_empty_string_before_a_token(row):
-    """An error on every path: padding is at the end of a row."""
+    """Padding before a token is an error on every path."""
     tokens = tf.constant([["a"] * len(row), row])
     said = '`tokens` must be padded with .*"" at the end of a row.*Received: a row'
     ragged = tf.ragged.constant([["a"], row])
@@ -127,7 +127,7 @@ def test_config_and_axes():
     "vocabulary", [VOCABULARY, WORDS_ALONE.token_vocabulary, CHARACTERS_ALONE], ids=repr
 )
 def test_ids(vocabulary):
-    """Of words, of characters, and of both, as the formats have them."""
+    """Ids of words, of characters, and of both follow the formats."""
     layer = CharacterIds(vocabulary)
     ids = layer(padded(SENTENCES))
     np.testing.assert_array_equal(ids, looked_up_ids(SENTENCES, vocabulary))
@@ -140,7 +140,7 @@ def test_ids(vocabulary):
 
 
 def test_any_bytes():
-    """Invalid UTF-8 is unknown characters, whatever its length."""
+    """Invalid UTF-8 becomes unknown characters, whatever its length."""
     for token in (b"\xff", b"\xc0bank", b"a" * 5 + b"\xe2\x82", b"\xf0" * 30):
         ids = CharacterIds(VOCABULARY)(tf.constant([[token]])).numpy()
         inside = ids[0, 1]
@@ -186,7 +186,7 @@ def test_tables_belong_to_their_vocabulary():
     ],
 )
 def test_refused(change, message):
-    """Each in one line, wherever a description comes from."""
+    """A wrong description is refused in one line, wherever it comes from."""
     with pytest.raises(ValueError, match=message) as error:
         TokenVocabulary.from_dict({**VOCABULARY.to_dict(), **change})
     assert "\n" not in str(error.value)

@@ -319,7 +319,7 @@ def prepared(tmp_path_factory):
     ids=str,
 )
 def test_a_prepared_text_gives_the_same(options, shuffle, prepared, monkeypatch):
-    """Batches and reports, from any batch on, also of words that are not kept."""
+    """Batches and reports are the same from any batch on, with rare words, too."""
     monkeypatch.setattr(corpus_text, "_KEPT_WORDS", 20)
     files, folder = prepared
     vocabulary = Vocabulary.count(files, max_size=30)
@@ -327,7 +327,7 @@ def test_a_prepared_text_gives_the_same(options, shuffle, prepared, monkeypatch)
     read = batches(text, 1, shuffle=shuffle)
     assert len(read) > 2
     assert equal(batches(other, 1, shuffle=shuffle), read)
-    # What is invalid is known of all shards together.
+    # Invalid lines are counted for all shards together.
     assert replace(other.report, invalid_lines=0) == (
         replace(text.report, invalid_lines=0)
     )
@@ -339,7 +339,7 @@ def test_a_prepared_text_gives_the_same(options, shuffle, prepared, monkeypatch)
 
 @pytest.mark.parametrize("shapes", [BatchShapes(), BatchShapes((9, 20, 66), 64)])
 def test_a_prepared_text_lists_words_in_the_same_order(shapes, prepared, monkeypatch):
-    """So the sums of a training step have the same bits."""
+    """So the sums in a training step have the same bits."""
     monkeypatch.setattr(corpus_text, "_KEPT_WORDS", 20)
     text, other = (
         batches(Corpus(path, VOCABULARY, batch_tokens=300), shapes=shapes)
@@ -351,7 +351,7 @@ def test_a_prepared_text_lists_words_in_the_same_order(shapes, prepared, monkeyp
 
 @pytest.mark.parametrize("kind", ["gz", "xz"])
 def test_a_prepared_text_of_compressed_files(kind, tmp_path, monkeypatch):
-    """What has been read of a file decides on the order."""
+    """Bytes read from each file decide the order."""
     monkeypatch.setattr(batching, "_BUFFER_LINES", 50)
     opener = {"gz": gzip.open, "xz": lzma.open}[kind]
     noise = np.random.default_rng(0)
@@ -436,7 +436,7 @@ def test_an_iterable_leaves_nothing(tmp_path, monkeypatch):
 
 
 def test_files_of_an_iterator(tmp_path):
-    """It is read once, whatever is looked for first."""
+    """An iterator of paths is read once."""
     for name in ("a.txt", "b.txt"):
         (tmp_path / name).write_text("the bank\n", encoding="utf-8")
     vocabulary = Vocabulary.count(tmp_path.iterdir())

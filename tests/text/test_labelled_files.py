@@ -26,29 +26,30 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def read(content, *columns, name="file.tsv", **kinds):
-    content = content if isinstance(content, bytes) else content.encode()
-    with open(name, "wb") as file:
+def values(rows, multi_label=False):
+    """The texts, or pairs of them, and the labels."""
+    texts = [row.texts if len(row.texts) > 1 else row.texts[0] for row in rows]
+    return texts, [row.labels if multi_label else row.labels[0] for row in rows]
+
+
+def read(content, *columns, name="file.tsv", pairs=False, multi_label=False):
+    with open(name, "w", encoding="utf-8", newline="") as file:
         file.write(content)
-    return read_labelled(name, Columns(*columns), **kinds)
+    rows = read_labelled(name, Columns(*columns), pairs, multi_label)
+    return values(rows, multi_label)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_forms(form):
     text = FORMS[form]
-    for variant in (
-        text,
-        "\ufeff" + text,
-        text.replace("\n", "\r\n"),
-        text.removesuffix("\n"),
-        f"\n \n{text}\n\n".replace("\ngood", "\n\ngood"),
-    ):
-        assert read(variant, name=f"file.{form}") == (TEXTS, LABELS)
-    with gzip.open(f"file.{form}.gz", "wb") as file:
-        file.write(text.encode())
-    assert read_labelled(f"file.{form}.gz") == (TEXTS, LABELS)
+    assert read(text, name=f"file.{form}") == (TEXTS, LABELS)
     # By the first line, where the name tells nothing.
     assert read(text, name="file.txt") == (TEXTS, LABELS)
+    # Byte order mark, blank lines, CR LF, no line end at the end.
+    spread = f"\ufeff\n \n{text}".replace("\ngood", "\n\ngood").removesuffix("\n")
+    with gzip.open(f"file.{form}.gz", "wb") as file:
+        file.write(spread.replace("\n", "\r\n").encode())
+    assert values(read_labelled(f"file.{form}.gz")) == (TEXTS, LABELS)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +64,10 @@ def test_forms(form):
         ("TEXT\tLabel\na\tx\nb\ty\n", ()),
         ("comment\tmood\na\tx\nb\ty\n", (None, None, "mood")),
         # The only other column, whatever it is called.
-        ("sentence\tlabel\na\tx\nb\ty\n", ()),
         ("mood\treview\nx\ta\ny\tb\n", (None, None, "mood")),
         # By places, without a header.
         ("a\tx\nb\ty\n", ()),
         ("x\ta\ny\tb\n", (1, None, 0)),
-        ("1\ta\tx\n2\tb\ty\n", (1, None, 2)),
         ("1\ta\tx\n2\tb\ty\n", (1,)),
         # Or with one, which is no example.
         ("text\tlabel\na\tx\nb\ty\n", (0, None, 1)),
@@ -78,32 +77,42 @@ def test_columns(content, columns):
     assert read(content, *columns) == (["a", "b"], ["x", "y"])
 
 
-def test_pairs():
-    expected = [("a", "b"), ("c", "d")], ["x", "y"]
-    for content, columns in (
+@pytest.mark.parametrize(
+    ("content", "columns"),
+    [
         ("a\tb\tx\nc\td\ty\n", ()),
         ("pair\tlabel\ttext\nb\tx\ta\nd\ty\tc\n", ()),
         ("p\th\tlabel\na\tb\tx\nc\td\ty\n", ("p",)),
+        ("p\tpair\tlabel\na\tb\tx\nc\td\ty\n", ()),
         ("p\th\tlabel\na\tb\tx\nc\td\ty\n", ("p", "h", "label")),
-    ):
-        assert read(content, *columns, pairs=True) == expected
+    ],
+)
+def test_pairs(content, columns):
+    expected = [["a", "b"], ["c", "d"]], ["x", "y"]
+    assert read(content, *columns, pairs=True) == expected
 
 
-def test_multi_label():
-    content = "text\tlabel\na\tx, y\nb\t\nc\ty\n"
-    assert read(content, multi_label=True)[1] == [["x", "y"], [], ["y"]]
-    rows = [{"text": "a", "label": [" x,y "]}, {"text": "b", "label": []}]
-    content = "\n".join(map(json.dumps, rows))
-    labels = read(content, name="file.jsonl", multi_label=True)[1]
-    assert labels == [["x,y"], []]
+def json_lines(*rows):
+    return "".join(
+        json.dumps({"text": text, "label": label}) + "\n" for text, label in rows
+    )
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "labels"),
+    [
+        ("text\tlabel\na\tx, y\nb\t\nc\ty\n", "file.tsv", [["x", "y"], [], ["y"]]),
+        (json_lines(("a", [" x,y "]), ("b", [])), "file.jsonl", [["x,y"], []]),
+    ],
+)
+def test_multi_label(content, name, labels):
+    assert read(content, name=name, multi_label=True)[1] == labels
 
 
 def test_values_of_json():
-    rows = [{"text": ["a", "film"], "label": 3}, {"text": "b", "label": 4}]
-    content = "\n".join(map(json.dumps, rows))
+    content = json_lines((["a", "film"], 3), ("b", 4))
     assert read(content, name="file.json") == ([["a", "film"], "b"], [3, 4])
-    rows = [{"text": "a", "label": True}, {"text": "b", "label": False}]
-    content = "\n".join(map(json.dumps, rows))
+    content = json_lines(("a", True), ("b", False))
     assert read(content, name="file.ndjson")[1] == [True, False]
 
 
@@ -116,41 +125,32 @@ def test_csv_of_several_lines():
 def test_csv_with_semicolons():
     """As spreadsheets write it where a comma stands in numbers."""
     content = 'text;label\n"warm, ""and""; long";good\ndull, long;bad\n'
-    texts, labels = read(content, name="file.csv")
-    assert texts == ['warm, "and"; long', "dull, long"] and [*labels] == LABELS
-    texts, labels = read("a;good\nb;bad\n", name="file.csv")
-    assert texts == ["a", "b"] and [*labels] == LABELS
-    with pytest.raises(
-        ValueError, match="file.csv, line 2: must have 2 columns, with se"
-    ):
+    expected = ['warm, "and"; long', "dull, long"], LABELS
+    assert read(content, name="file.csv") == expected
+    for content in ('"a";"good"\n"b";"bad"\n', '"a";good\nb;bad\n'):
+        assert read(content, name="file.csv") == (["a", "b"], LABELS)
+    quoted = '"warm, long";"good"\n"dull, long";"bad"\n'
+    assert read(quoted, name="file.csv") == (["warm, long", "dull, long"], LABELS)
+    said = "file.csv, line 2: must have 2 columns, with se"
+    with pytest.raises(ValueError, match=said):
         read("text;label\na,good\n", name="file.csv")
 
 
 def test_several_files(folder):
     for name, content in {"a.tsv": "a\tx\n", "b.csv": "b,y\n"}.items():
         (folder / name).write_text(content)
-    assert read_labelled("?.*sv") == (["a", "b"], ["x", "y"])
+    assert values(read_labelled("?.*sv")) == (["a", "b"], ["x", "y"])
 
 
 LINE = "a\tx\n"
 # What is malformed, the columns, and what the error says.
 MALFORMED = {
     "empty": ("", (), "file.tsv: must hold texts with labels. Received: none"),
-    "blank lines": ("\n \n\t\n", (), "file.tsv: must hold texts with labels"),
     "header alone": ("text\tlabel\n", (), "file.tsv: must hold texts with labels"),
     "one column": ("a\nb\n", (), "line 1: must have a text and a label alone, or"),
-    "many columns": (
-        "a\tb\tc\n",
-        (),
-        "line 1: must have a text and a label alone, or a h",
-    ),
-    "column less": (LINE + "b\n", (), "line 2: must have 2 columns, with tabs"),
     "column more": (LINE + "b\ty\tz\n", (), "line 2: must have 2 columns, with tabs"),
-    "spaces": (LINE + "b  y\n", (), "line 2: must have 2 columns, with tabs between"),
-    "text empty": (LINE + "\ty\n", (), "line 2: must have a text that is not empty"),
-    "text blank": (LINE + " \ty\n", (), "line 2: must have a text that is not empty"),
-    "label empty": (LINE + "b\t\n", (), "line 2: must have a label: a string or an"),
-    "label blank": (LINE + "b\t \n", (), "line 2: must have a label: a string or an"),
+    "text empty": (LINE + " \ty\n", (), "line 2: must have a text that is not empty"),
+    "label empty": (LINE + "b\t \n", (), "line 2: must have a label: a string or an"),
     "label missing": (
         "text\tid\na\t1\n",
         (None, None, "label"),
@@ -182,10 +182,7 @@ MALFORMED = {
         (2, None, 0),
         "`text_column` must be from 0 to 1 in file.tsv, line 1. Received: text_col",
     ),
-    "negative place": (LINE, (-1,), "`text_column` must be from 0 to 1 in file.tsv"),
     "same place": (LINE, (1, None, 1), "line 1: must have a text and a label alone"),
-    "nul": (LINE.encode() * 20_000 + b"b\0\ty\n", (), "line 20001: must be UTF-8"),
-    "gzip": (gzip.compress(LINE.encode()), (), "is compressed by gzip: decompress"),
     "labels twice": ("text\tlabel\na\tx,x\n", (), "line 2: must have distinct labels"),
 }
 MALFORMED_CSV = {
@@ -199,35 +196,21 @@ MALFORMED_CSV = {
         "line 5: must begin a row of CSV, each quotation mark closed (',' expected "
         "after '\"'). Received: 'c,\"y'",
     ),
-    "quote inside": ('a,x\n"b"c,y\n', "closed (',' expected after '\"')"),
-    "bars": ("a|x\nb|y\n", "line 1: must have a text and a label alone, or"),
     "column more": ("a,x\nb, or c,y\n", "line 2: must have 2 columns, with commas"),
     "long field": (f"{'a' * 200_000},x\n", "mark closed (field larger"),
 }
 MALFORMED_JSON = {
     "no json": ("a\tx\n", "file.jsonl, line 1: not valid JSON"),
-    "cut short": ('{"text": "a", "label": "x"}\n{"text"', "line 2: not valid JSON"),
-    "one document": ('[\n{"text": "a"}]', "line 1: not valid JSON"),
     "list": ('["a", "x"]', "line 1: must be a JSON object"),
-    "deep": ('{"text":' + 100_000 * "[", "line 1: not valid JSON: nested too deeply"),
-    "key twice": ('{"text": "a", "text": "b"}', "line 1: not valid JSON: the key"),
     "no text": ('{"label": "x"}', "line 1: must have the key text"),
-    "no label": ('{"text": "a"}', "line 1: must have the key label"),
     "text null": ('{"text": null, "label": 1}', "line 1: must have a text that is not"),
-    "text number": ('{"text": 3, "label": 1}', "line 1: must have a text that is not"),
     "no words": ('{"text": [], "label": 1}', "line 1: must have a text that is not"),
     "word empty": ('{"text": ["a", ""], "label": 1}', "must have a text that is not"),
-    "word number": ('{"text": [1], "label": 1}', "line 1: must have a text that is no"),
     "label null": ('{"text": "a", "label": null}', "line 1: must have a label: a str"),
-    "label float": ('{"text": "a", "label": 0.5}', "line 1: must have a label: a str"),
     "label list": ('{"text": "a", "label": ["x"]}', "line 1: must have a label: a str"),
     "label types": (
         '{"text": "a", "label": 1}\n{"text": "b", "label": "1"}',
         "line 2: must have labels of the type that other lines have. Received: '1'",
-    ),
-    "label types, bool": (
-        '{"text": "a", "label": 1}\n{"text": "b", "label": true}',
-        "line 2: must have labels of the type that other lines have. Received: True",
     ),
 }
 
@@ -265,53 +248,56 @@ def test_a_header_that_is_not_told():
     assert len(read("".join(f"a\t{k}\n" for k in range(19)))[0]) == 19
 
 
+def texts(content, name="-", *columns, **arguments):
+    """What is read of a stream."""
+    stream = io.BytesIO(content.encode())
+    return [*read_texts(name, stream, Columns(*columns), **arguments)]
+
+
 def test_a_header_above_texts_to_classify():
-    content = b"review\tmood\na\tgood\n"
     with pytest.warns(UserWarning, match="-, line 1: the label 'mood' is not known"):
-        assert len([*read_texts("-", io.BytesIO(content), labels=LABELS)]) == 2
-    for known in (b"a\tgood\n", b"a\tbad,good\n", b"text\tlabel\na\tx\n"):
-        assert [*read_texts("-", io.BytesIO(known), labels=LABELS)] == ["a"]
+        assert len(texts("review\tmood\na\tgood\n", labels=LABELS)) == 2
+    for known in ("a\tgood\n", "a\tbad,good\n", "text\tlabel\na\tx\n"):
+        assert texts(known, labels=LABELS) == ["a"]
 
 
 def test_texts_alone():
-    lines = io.BytesIO("\ufeffa film\r\n\nb\tc\n".encode())
-    assert list(read_texts("-", lines)) == ["a film", None, "b\tc"]
+    assert texts("\ufeffa film\r\n\nb\tc\n") == ["a film", None, "b\tc"]
     # Of a table by its name; a label may stand beside the text.
-    for content, columns in (("a\tx\n", ()), ("a\n", ()), ("1\ta\n", (1,))):
-        stream = io.BytesIO(content.encode())
-        assert list(read_texts("x.tsv", stream, Columns(*columns))) == ["a"]
-    for header in (b"id\ttext", b"sentiment\tReview"):
-        stream = io.BytesIO(header + b"\n1\ta\n")
-        assert list(read_texts("x.tsv", stream)) == ["a"]
+    for content, columns in (
+        *(("a\tx\n", ()), ("a\n", ()), ("1\ta\n", (1,))),
+        *(("id\ttext\n1\ta\n", ()), ("sentiment\tReview\n1\ta\n", ())),
+    ):
+        assert texts(content, "x.tsv", *columns) == ["a"]
     # Or by a column that is asked for.
-    stream = io.BytesIO(b'{"review": "a"}\n')
-    assert list(read_texts("-", stream, Columns("review"))) == ["a"]
-    stream = io.BytesIO(b"a\tb\nc\td\n")
-    assert list(read_texts("-", stream, pairs=True)) == [("a", "b"), ("c", "d")]
-    assert list(read_texts("-", io.BytesIO())) == []
+    assert texts('{"review": "a"}\n', "-", "review") == ["a"]
+    assert texts("a\tb\nc\td\n", pairs=True) == [("a", "b"), ("c", "d")]
+    assert texts("") == []
+
+
+def test_pairs_in_one_column():
+    with pytest.raises(ValueError, match="line 1: must have a text and a pair alone"):
+        texts("a\n", "x.tsv", pairs=True)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_texts_of_a_table_without_its_name(form):
-    """A first line that tells a table; a text may have commas and braces."""
-    content = FORMS[form].encode()
-    assert list(read_texts("x.txt", io.BytesIO(content))) == TEXTS
-    headless = content.partition(b"\n")[2] if form != "jsonl" else content
-    kept = read_texts("x.txt", io.BytesIO(b"\n" + headless), labels=LABELS)
-    assert list(kept) == TEXTS
-    three = b"id\treview\tlabel\n1\ta film\tgood\n"
-    assert list(read_texts("-", io.BytesIO(three))) == ["a film"]
+    """A first line that tells a table."""
+    content = FORMS[form]
+    assert texts(content, "x.txt") == TEXTS
+    headless = content.partition("\n")[2] if form != "jsonl" else content
+    assert texts(f"\n{headless}", "x.txt", labels=LABELS) == TEXTS
+
+
+def test_tables_and_texts():
+    """A text may have commas and braces."""
+    assert texts("id\treview\tlabel\n1\ta film\tgood\n") == ["a film"]
     with pytest.raises(ValueError, match="x.txt, line 1: must have a text alone, or a"):
-        list(read_texts("x.txt", io.BytesIO(b"1\ta film\tgood\n")))
-    several = b'a film,"good, bad"\n'
-    assert list(read_texts("-", io.BytesIO(several), labels=LABELS)) == ["a film"]
+        texts("1\ta film\tgood\n", "x.txt")
+    assert texts('a film,"good, bad"\n', labels=LABELS) == ["a film"]
     for text in (
-        "good",
-        "not long, not good",
-        "a film,bad , long",
-        '"Good," he said,good',
-        "{good}",
-        "{",
+        *("good", "not long, not good", "a film,bad , long"),
+        *('"Good," he said,good', "{good}", "{"),
     ):
-        lines = io.BytesIO(f"{text}\n\nb\tc\n".encode())
-        assert list(read_texts("x.txt", lines, labels=LABELS)) == [text, None, "b\tc"]
+        lines = texts(f"{text}\n\nb\tc\n", "x.txt", labels=LABELS)
+        assert lines == [text, None, "b\tc"]

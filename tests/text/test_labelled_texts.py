@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from keras_elmo.text.columns import Columns
+from keras_elmo.text.labelled_files import LabelledText
 from keras_elmo.text.labelled_texts import (
     ExampleReader,
-    Examples,
+    count_labels,
     label_names,
     targets_of,
 )
@@ -51,34 +52,29 @@ def reader(pairs=False, multi_label=False):
     [list, tuple, iter, np.array, lambda x: np.array(x, object), Column, Arrow],
 )
 def test_containers(container):
-    assert reader().texts(container(TEXTS)) == [TEXTS]
+    assert reader().texts(container(TEXTS)) == [[text] for text in TEXTS]
     assert reader().labels(container(["b", "a", "b"])) == [["b"], ["a"], ["b"]]
     assert reader().labels(container([2, 0, 2])) == [[2], [0], [2]]
 
 
 def test_tensors():
     tf = pytest.importorskip("tensorflow")
-    assert reader().texts(tf.constant(TEXTS)) == [[text.encode() for text in TEXTS]]
+    assert reader().texts(tf.constant(TEXTS)) == [[text.encode()] for text in TEXTS]
     assert reader().labels(tf.constant(["a", "b"])) == [["a"], ["b"]]
     words = tf.ragged.constant([["a", "film"], ["long"]])
-    assert reader().texts(words) == [[[b"a", b"film"], [b"long"]]]
+    assert reader().texts(words) == [[[b"a", b"film"]], [[b"long"]]]
 
 
 def test_words_and_pairs():
     words = [["a", "film"], ("long",), np.array(["a", "b"])]
-    assert len(reader().texts(words)[0]) == 3
+    assert len(reader().texts(words)) == 3
     # Padded at the end alone.
     assert reader().texts(np.array([["a", "film"], ["a", ""]]))
-    with pytest.raises(ValueError, match=r"texts\[0\]=\['', 'film'\]"):
-        reader().texts([["", "film"]])
     pairs = [("a film", "a dog"), (["a"], "b"), ["a", ["b", "c"]]]
-    first, second = reader(pairs=True).texts(pairs)
-    assert (first, second) == (["a film", ["a"], "a"], ["a dog", "b", ["b", "c"]])
-    for table in (Table, lambda rows: Table(rows).to_numpy()):
-        assert reader(pairs=True).texts(table([["a", "b"], ["c", "d"]])) == [
-            ["a", "c"],
-            ["b", "d"],
-        ]
+    assert reader(pairs=True).texts(pairs) == pairs
+    rows = [["a", "b"], ["c", "d"]]
+    for table in (Table(rows), Table(rows).to_numpy()):
+        assert reader(pairs=True).texts(table) == rows
 
 
 def test_label_types():
@@ -90,88 +86,53 @@ def test_label_types():
     assert reader(multi_label=True).labels(several) == [["a", "b"], [], ["b"]]
 
 
+TEXTS_OF, PAIRS_OF = reader().texts, reader(pairs=True).texts
+LABELS_OF, LISTS_OF = reader().labels, reader(multi_label=True).labels
+
+
 @pytest.mark.parametrize(
-    ("texts", "message"),
+    ("read", "values", "message"),
     [
-        (
-            "a film",
-            "`texts` must be texts, or lists of words. Received: texts='a film'",
+        *(
+            (TEXTS_OF, values, "`texts` must be texts, or lists of words. Received: te")
+            for values in ("a film", None, {"text": TEXTS}, np.array("a film"))
         ),
-        (b"a film", "`texts` must be texts"),
-        (3, "`texts` must be texts"),
-        (None, "`texts` must be texts"),
-        ({"text": TEXTS}, "`texts` must be texts"),
-        ({"a", "b"}, "`texts` must be texts"),
-        (np.array("a film"), "`texts` must be texts"),
-        (Table([["a", "b"]]), "`texts` must be a column of a table"),
-        ([], "`texts` must be texts, or lists of words, one at least"),
-        (["a", ""], "that are not empty. Received: texts[1]=''"),
-        (["a", " \n"], r"not empty. Received: texts[1]=' \n'"),
-        (["a", None], "not empty. Received: texts[1]=None"),
-        (["a", float("nan")], "not empty. Received: texts[1]=nan"),
-        ([1.5], "not empty. Received: texts[0]=1.5"),
-        ([[]], "not empty. Received: texts[0]=[]"),
-        ([["", ""]], "not empty. Received: texts[0]=['', '']"),
-        ([["a", None]], "not empty. Received: texts[0]=['a', None]"),
-    ],
-)
-def test_wrong_texts(texts, message):
-    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
-        reader().texts(texts)
-
-
-@pytest.mark.parametrize(
-    ("texts", "message"),
-    [
-        (TEXTS, "must hold pairs of texts. Received: texts[0]='a warm film'"),
-        ([("a", "b"), ("a",)], "pairs of texts. Received: texts[1]=('a',)"),
-        ([("a", "b", "c")], "pairs of texts. Received: texts[0]=('a', 'b', 'c')"),
-        ([("a", None)], "that are not empty. Received: texts[0]=None"),
-        ([], "`texts` must be pairs of texts, one at least"),
-    ],
-)
-def test_wrong_pairs(texts, message):
-    with pytest.raises((TypeError, ValueError), match=re.escape(message)):
-        reader(pairs=True).texts(texts)
-
-
-@pytest.mark.parametrize(
-    ("labels", "message"),
-    [
-        ("good", "`labels` must be a label for each text. Received: labels='good'"),
-        (1, "`labels` must be a label for each text"),
-        (["a", None], "not empty. Received: labels[1]=None"),
-        (["a", float("nan")], "not empty. Received: labels[1]=nan"),
-        (
-            [0.0, 1.0],
-            "strings, integers or booleans that are not empty. Received: labels",
+        (TEXTS_OF, Table([["a", "b"]]), "`texts` must be a column of a table"),
+        (TEXTS_OF, [], "`texts` must be texts, or lists of words, one at least"),
+        (TEXTS_OF, ["a", ""], "that are not empty. Received: texts[1]=''"),
+        (TEXTS_OF, ["a", " \n"], r"not empty. Received: texts[1]=' \n'"),
+        (TEXTS_OF, ["a", float("nan")], "not empty. Received: texts[1]=nan"),
+        (TEXTS_OF, [[]], "not empty. Received: texts[0]=[]"),
+        (TEXTS_OF, [["", ""]], "not empty. Received: texts[0]=['', '']"),
+        (TEXTS_OF, [["", "film"]], "not empty. Received: texts[0]=['', 'film']"),
+        (TEXTS_OF, [["a", None]], "not empty. Received: texts[0]=['a', None]"),
+        (PAIRS_OF, TEXTS, "hold pairs of texts. Received: texts[0]='a warm film'"),
+        (PAIRS_OF, [("a", "b"), ("a",)], "pairs of texts. Received: texts[1]=('a',)"),
+        (PAIRS_OF, [("a", None)], "that are not empty. Received: texts[0]=None"),
+        (PAIRS_OF, [], "`texts` must be pairs of texts, one at least"),
+        (LABELS_OF, "good", "`labels` must be a label for each text. Received: label"),
+        (LABELS_OF, ["a", None], "not empty. Received: labels[1]=None"),
+        (LABELS_OF, [0.0, 1.0], "strings, integers or booleans that are not empty. R"),
+        (LABELS_OF, ["a", ""], "not empty. Received: labels[1]=''"),
+        (LABELS_OF, ["a", 1], "labels of one type. Received: labels[1]=[1]"),
+        (LABELS_OF, [1, True], "labels of one type. Received: labels[1]=[True]"),
+        (LABELS_OF, [["a"], ["b"]], "Received: labels[0]=['a']"),
+        *(
+            (LISTS_OF, values, "a list of labels for each text")
+            for values in (["ab", "a"], [None], [3])
         ),
-        (["a", ""], "not empty. Received: labels[1]=''"),
-        (["a", 1], "labels of one type. Received: labels[1]=[1]"),
-        ([1, True], "labels of one type. Received: labels[1]=[True]"),
-        ([["a"], ["b"]], "Received: labels[0]=['a']"),
+        (LISTS_OF, np.eye(2, dtype=int), "list of labels for each text, no table of z"),
+        (LISTS_OF, [["a"], ["a", "a"]], "distinct labels of a text. Received: labels["),
     ],
 )
-def test_wrong_labels(labels, message):
+def test_wrong_values(read, values, message):
     with pytest.raises((TypeError, ValueError), match=re.escape(message)):
-        reader().labels(labels)
-
-
-def test_wrong_lists_of_labels():
-    for labels in (["ab", "a"], [None], [3]):
-        with pytest.raises(ValueError, match="a list of labels for each text"):
-            reader(multi_label=True).labels(labels)
-    with pytest.raises(
-        ValueError, match="must be a list .*, no table of zeros and one"
-    ):
-        reader(multi_label=True).labels(np.eye(2, dtype=int))
-    with pytest.raises(ValueError, match=r"distinct labels of a text\. .*labels\[1\]"):
-        reader(multi_label=True).labels([["a", "b"], ["a", "a"]])
+        read(values)
 
 
 def test_one_label_for_each_text():
     with pytest.raises(ValueError, match="`labels` must have .*: 2 labels of 3 texts"):
-        reader().examples(TEXTS, ["a", "b"])
+        reader().labelled(TEXTS, ["a", "b"])
     with pytest.raises(
         ValueError, match="`validation_data` must have a label for each"
     ):
@@ -188,13 +149,13 @@ def test_names_of_files_are_texts(tmp_path):
     with pytest.raises(
         ValueError, match=r"`labels` may .*: texts=\['a\.tsv', 'b\.tsv'\]"
     ):
-        reader().examples(["a.tsv", "b.tsv"], None)
+        reader().labelled(["a.tsv", "b.tsv"], None)
 
 
 def test_split():
     train, validation = reader().parts(TEXTS, ["a", "b", "a"], None, 0.3)
-    assert train.texts == [TEXTS[:2]]
-    assert validation == Examples([TEXTS[2:]], [["a"]], "labels")
+    assert [row.texts for row in train] == [[text] for text in TEXTS[:2]]
+    assert validation == [LabelledText([TEXTS[2]], ["a"], "labels[2]")]
     assert len(reader().parts(TEXTS, ["a", "b", "a"], None, 0)) == 1
     for share in (1.0, 1e-9):
         with pytest.raises(ValueError, match="`validation_split` must be a share"):
@@ -202,9 +163,9 @@ def test_split():
 
 
 def test_targets():
-    examples = reader().examples(TEXTS, ["b", "a", "b"])
+    examples = reader().labelled(TEXTS, ["b", "a", "b"])
     np.testing.assert_array_equal(targets_of(examples, ["a", "b"], False), [1, 0, 1])
-    several = reader(multi_label=True).examples(TEXTS, [["b"], [], ["b", "a"]])
+    several = reader(multi_label=True).labelled(TEXTS, [["b"], [], ["b", "a"]])
     found = targets_of(several, ["a", "b"], True)
     np.testing.assert_array_equal(found, [[0, 1], [0, 0], [1, 1]])
     with pytest.raises(
@@ -212,7 +173,7 @@ def test_targets():
     ):
         targets_of(examples, ["a", "c"], False)
     # Of another type, though equal.
-    numbers = reader().examples(TEXTS, [1, 0, 1])
+    numbers = reader().labelled(TEXTS, [1, 0, 1])
     with pytest.raises(
         ValueError, match=r"known labels: False, True\. .*: 1 \(2 .* labels"
     ):
@@ -227,26 +188,25 @@ def test_labels_of_files(tmp_path):
     path = tmp_path / "file.tsv"
     path.write_text("text\tlabel\na\tgood\nb\tbad\n\nc\tGood \nd\tbad\n")
     rows = reader().parts(path, None, None, 0.5)
-    assert [row.labels for row in rows] == [[["good"], ["bad"]], [["Good"], ["bad"]]]
+    assert [row.labels for row in rows[1]] == [["Good"], ["bad"]]
     said = f"labels: 'good'. Received: 'Good' (in {path}, line 5), 'bad' (in {path}, li"
     with pytest.raises(ValueError, match=re.escape(said)):
         targets_of(rows[1], ["good"], False)
     numbers = tmp_path / "numbers.jsonl"
     numbers.write_text('{"text": "a", "label": 1}\n')
     with pytest.raises(ValueError, match=r"numbers.jsonl, line 1: must have labels"):
-        reader().examples([path, numbers], None)
+        reader().labelled([path, numbers], None)
 
 
 def test_spellings():
     """Labels that differ by case or spaces alone; others are different enough."""
-    examples = reader().examples(TEXTS, ["OTHER", "Other", "OTHER "])
+    rows = reader().labelled(TEXTS, ["OTHER", "Other", "OTHER "])
     said = r"alone are different ones: 'OTHER' \(in labels\[0\]\), 'Other' .*'OTHER ' "
     with pytest.warns(UserWarning, match=said):
-        examples.counts().warn_of_spellings("labels", stacklevel=1)
-    examples = reader().examples(TEXTS, ["other", "others", "other"])
-    examples.counts().warn_of_spellings("labels", stacklevel=1)
-    examples = reader().examples(TEXTS, [1, 2, 1])
-    examples.counts().warn_of_spellings("labels", stacklevel=1)
+        count_labels(rows).warn_of_spellings("labels", stacklevel=1)
+    for labels in (["other", "others", "other"], [1, 2, 1]):
+        rows = reader().labelled(TEXTS, labels)
+        count_labels(rows).warn_of_spellings("labels", stacklevel=1)
 
 
 def test_label_names():
@@ -267,19 +227,21 @@ class Frame(dict):
 def test_files_and_frames(tmp_path):
     path = tmp_path / "file.tsv"
     path.write_text("a film\tgood\ndull\tbad\n")
-    expected = Examples([["a film", "dull"]], [["good"], ["bad"]], "texts")
-    lines = [(str(path), 1), (str(path), 2)]
-    assert reader().examples(str(path), None) == expected._replace(lines=lines)
-    assert reader().examples([path], None) == expected._replace(lines=lines)
+    expected = [(["a film"], ["good"]), (["dull"], ["bad"])]
+    for texts in (str(path), [path], reader().labelled(path)):
+        rows = reader().labelled(texts)
+        assert [row[:2] for row in rows] == expected
+        assert [row.where(0) for row in rows] == [f"{path}, line {k}" for k in (1, 2)]
     frame = Frame(id=[1, 2], text=["a film", "dull"], label=["good", "bad"])
-    assert reader().examples(frame, None) == expected
+    assert [row[:2] for row in reader().labelled(frame)] == expected
     train, scored = reader().parts(path, None, frame, 0)
-    assert (train.texts, scored.argument) == (scored.texts, "validation_data")
+    assert [row[:2] for row in train] == [row[:2] for row in scored] == expected
+    assert scored[1].where(0) == "validation_data[1]"
     other = Frame(a=["a film"], b=["dull"], mood=["good"])
     columns = Columns(label="mood")
     with pytest.raises(ValueError, match="`text_column` must be one of a, b, mood"):
-        reader().examples(other, None, columns=columns)
-    found = reader(pairs=True).examples(other, None, columns=Columns("a", "b", "mood"))
-    assert found.texts == [["a film"], ["dull"]]
+        reader().labelled(other, None, columns=columns)
+    rows = reader(pairs=True).labelled(other, columns=Columns("a", "b", "mood"))
+    assert rows == [LabelledText(("a film", "dull"), ["good"], "texts[0]")]
     with pytest.raises(ValueError, match="`label_column` must be None unless a file"):
-        reader().examples(TEXTS, ["a", "b", "a"], columns=columns)
+        reader().labelled(TEXTS, ["a", "b", "a"], columns=columns)

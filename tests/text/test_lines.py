@@ -57,7 +57,7 @@ def test_any_bytes_in_every_form(tmp_path, content):
 
 @pytest.mark.parametrize("kind", WRITERS)
 def test_files_are_text(tmp_path, kind):
-    """Whoever reads files finds them here, where they are checked."""
+    """Files are checked where they are matched."""
     for content in ("은행 🏦\n" * 20_000, "가" * 60_000, "naïve café\n" * 9, "", " "):
         path = write(tmp_path, content.encode(), kind)
         assert expand_files(path) == [path]
@@ -193,7 +193,7 @@ def test_an_empty_file(tmp_path):
     ],
 )
 def test_strict_lines(content, said, tmp_path):
-    """What is replaced elsewhere is an error with the line, of files and of streams."""
+    """In strict files and streams, what is replaced elsewhere is an error."""
     path = write(tmp_path, content)
     for name, stream in ((path, None), ("-", io.BytesIO(content))):
         with pytest.raises(ValueError, match=f"^{name}, {said}"):

@@ -1,4 +1,4 @@
-"""What is done without TensorFlow is what the layers do."""
+"""The tokenizer in Python splits as the layers do."""
 
 import time
 from functools import partial
@@ -92,7 +92,7 @@ def test_linear_time(unit):
 @pytest.mark.real_data
 @pytest.mark.parametrize("kind", TOKENIZERS)
 def test_corpora(kind, data_folder):
-    """Real text of two languages, too."""
+    """Every kind splits real text in two languages as the layer does."""
     for name in ("wikitext2/valid.txt.xz", "kowiki/train-00-of-04.txt.xz"):
         lines = list(islice(read_lines([str(data_folder / name)]), 400))
         wanted = Tokenizer(kind).ragged(lines).to_list()

@@ -1,4 +1,4 @@
-"""Texts become the same folder, however often the process that makes it ends."""
+"""Texts become the same folder, however often preparing is interrupted."""
 
 import contextlib
 import gzip
@@ -18,7 +18,7 @@ from tests.helpers import killing
 from tests.helpers.command_line import names
 from tests.helpers.installed import require_installed
 from tests.helpers.limits import files_of_at_most, open_files_of_at_most
-from tests.helpers.prepared_text import LINES, write_texts
+from tests.helpers.prepared_text import LINES, read_lines, write_texts
 
 
 @pytest.fixture(autouse=True)
@@ -50,6 +50,10 @@ def whole(tmp_path_factory):
     return content(folder / "whole")
 
 
+def lines_of(folder):
+    return read_lines(PreparedText(folder))
+
+
 @contextlib.contextmanager
 def interrupted(owner, name, calls, match=None):
     """Ends the next call of a function after some calls, as Ctrl-C does."""
@@ -68,7 +72,7 @@ def interrupted(owner, name, calls, match=None):
 
 @pytest.mark.parametrize("number", [0, 1, 3])
 def test_interrupted_while_splitting(number, texts, whole, out, monkeypatch):
-    """Twice; each time it says what is kept, and splits no line again."""
+    """Interrupted twice, it says what is kept, and splits no line again."""
     for kept in (number, 2 * number):
         parts = "1 part is" if kept == 1 else f"{kept} parts are"
         told = f"{parts} kept in {out}.parts; the same call goes on from there"
@@ -88,7 +92,7 @@ def test_interrupted_while_splitting(number, texts, whole, out, monkeypatch):
 
 @pytest.mark.parametrize("name", ["_merge", "_write_shard", "write_json"])
 def test_interrupted_while_joining(name, texts, whole, out):
-    """Twice; the parts are joined anew."""
+    """Interrupted twice, the parts are joined anew."""
     for number in (0, min(2, 3 * (name == "_write_shard"))):
         with interrupted(part_dictionaries, name, number, "parts are kept"):
             prepare(texts, out, "whitespace")
@@ -113,8 +117,8 @@ def test_killed_while_parts_are_removed(texts, whole, out, capsys):
 
 
 def test_a_complete_folder(texts, whole, out, capsys):
-    """Of other files, or of another tokenizer, it is in the way."""
-    # An empty folder is not.
+    """A folder of other files, or of another tokenizer, is not replaced."""
+    # An empty folder is.
     out.mkdir()
     prepare(texts, out, "whitespace")
     prepare(texts, out, "whitespace", progress=True)
@@ -126,7 +130,7 @@ def test_a_complete_folder(texts, whole, out, capsys):
 
 
 def test_another_text(texts, out):
-    """Parts of another text are not taken."""
+    """Parts of another text are refused."""
     with interrupted(TextParts, "write", 2):
         prepare(texts, out, "whitespace")
     with pytest.raises(ValueError, match="`tokenizer` must be 'whitespace', as in .*b"):
@@ -143,7 +147,7 @@ def test_another_text(texts, out):
 
 
 def test_a_folder_in_use(texts, out):
-    """Neither the parts of another process are taken nor a folder of other files."""
+    """Parts of a running process, and a folder of other files, are refused."""
     parts = out.parent / "out.parts"
     source = preparing.open_source(texts, None, CorpusStats())
     with TextParts(str(out), source, "whitespace").opened():
@@ -167,7 +171,7 @@ def test_no_word(tmp_path):
 
 
 def test_a_full_disk(texts, whole, out):
-    """Nothing half-written; what is complete is kept."""
+    """A full disk leaves nothing half-written."""
     with files_of_at_most(700):
         with pytest.raises(OSError, match="out.parts/part-00000"):
             prepare(texts, out, "whitespace")
@@ -185,25 +189,17 @@ def test_more_parts_than_open_files(out, monkeypatch):
 
 
 def test_the_size_of_parts_does_not_show(texts, whole, tmp_path, monkeypatch):
-    """Numbers of words are those of all parts together."""
+    """Words are numbered in all parts together."""
     prepare(texts, tmp_path / "many", "whitespace")
     monkeypatch.setattr(preparing, "_PART_WORDS", 1_000_000)
     prepare(texts, tmp_path / "one", "whitespace")
     one = content(tmp_path / "one")
     assert one["words.txt"] == whole["words.txt"]
     assert one["counts.npy"] == whole["counts.npy"]
-    assert lines_of_folder(tmp_path / "one") == lines_of_folder(tmp_path / "many")
+    assert lines_of(tmp_path / "one") == lines_of(tmp_path / "many")
 
 
 # === Other sources than text files ===
-
-
-def lines_of_folder(folder):
-    text = PreparedText(folder)
-    return [
-        [text.words[number].decode() for number in text.read_line(line)]
-        for line, _ in text.lines(0, text.num_lines)
-    ]
 
 
 ROWS = [
@@ -225,7 +221,7 @@ def test_json_lines(tmp_path):
         file.writelines(json.dumps(row) + "\n\n" for row in ROWS)
     out = tmp_path / "out"
     prepare(path, out, "whitespace", "body")
-    assert lines_of_folder(out) == EXPECTED
+    assert lines_of(out) == EXPECTED
     assert PreparedText(out).names_and_sizes() == [
         ["rows.jsonl.gz:body", path.stat().st_size]
     ]
@@ -241,13 +237,13 @@ def test_parquet(tmp_path):
     path = tmp_path / "rows.parquet"
     parquet.write_table(pyarrow.Table.from_pylist(ROWS), path)
     prepare(path, tmp_path / "out", "whitespace", "body")
-    assert lines_of_folder(tmp_path / "out") == EXPECTED
+    assert lines_of(tmp_path / "out") == EXPECTED
     with pytest.raises(ValueError, match="rows.parquet: lacks the column text; it has"):
         prepare(path, tmp_path / "other", column="text")
     table = pyarrow.table({"tokens": [["New York", "is"], [], ["big"]]})
     parquet.write_table(table, path)
     prepare(path, tmp_path / "tokens", column="tokens")
-    assert lines_of_folder(tmp_path / "tokens") == [["New York", "is"], ["big"]]
+    assert lines_of(tmp_path / "tokens") == [["New York", "is"], ["big"]]
     path.write_bytes(path.read_bytes()[:-9])
     with pytest.raises(ValueError, match="rows.parquet: cannot be read: "):
         prepare(path, tmp_path / "other", column="text")
@@ -295,15 +291,15 @@ def test_iterables(corpus, out):
     column = "body" if corpus is ROWS else None
     tokenizer = None if isinstance(corpus, list) and column is None else "whitespace"
     prepare(corpus, out, tokenizer, column)
-    assert lines_of_folder(out) == EXPECTED
+    assert lines_of(out) == EXPECTED
     assert PreparedText(out).tokenizer == "whitespace"
-    # Whether it is the same is not known.
+    # Nobody knows whether it is the same text.
     with pytest.raises(ValueError, match="out exists already"):
         prepare(iter(["a"]), out)
 
 
 def test_an_interrupted_iterable(out):
-    """It is read again from its beginning; what has changed is noticed."""
+    """An iterable is read again from its beginning; a change is noticed."""
     lines = LINES * 30
     with interrupted(TextParts, "write", 2, "2 parts are kept"):
         prepare(iter(lines), out)

@@ -11,6 +11,7 @@ from keras_elmo.text.tag_scores import (
     conlleval_table,
     label_scores,
     label_table,
+    percentages,
 )
 
 # Of the output that is published with conlleval.
@@ -130,10 +131,10 @@ def test_published_percentages():
     }
     for line in PUBLISHED.splitlines()[1:]:
         name, _, columns = line.strip().partition(": ")
-        assert counts[name].columns() == columns.rpartition("  ")[0]
+        assert percentages(counts[name].as_dict()) == columns.rpartition("  ")[0]
         assert f"  {counts[name].predicted}" in columns
     assert sum(each.reference for each in counts.values()) == 459
-    assert Scores(371, 539, 459).columns() in PUBLISHED
+    assert percentages(Scores(371, 539, 459).as_dict()) in PUBLISHED
 
 
 def test_parts_of_speech():
@@ -160,20 +161,10 @@ def test_spans_by_the_tags_of_both(predicted, known, has_spans):
     assert scores.accuracy == (predicted == "B-X")
 
 
-@pytest.mark.parametrize(
-    ("reference", "predicted", "message"),
-    [
-        ([["O"]], [], "same numbers of sentences. Received: 1 and 0"),
-        (
-            [["O"], ["O"]],
-            [["O"], ["O", "O"]],
-            "of tags. Received: 1 and 2 in sentence 1",
-        ),
-    ],
-)
-def test_errors(reference, predicted, message):
-    with pytest.raises(ValueError, match=message):
-        TagScores(reference, predicted)
+@pytest.mark.parametrize("predicted", [[], [["O"], ["O", "O"]]])
+def test_as_many_tags(predicted):
+    with pytest.raises(ValueError, match="zip"):
+        TagScores([["O"], ["O"]], predicted)
 
 
 def test_label_scores():

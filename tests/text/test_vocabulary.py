@@ -182,14 +182,14 @@ def test_wrong_files(path, content, rule):
 
 
 def test_counts(path):
-    """Counts stand beside the words; <UNK> has those of all that are left out."""
+    """Counts stand beside the words; <UNK> counts all that are left out."""
     counted = {b"the": 5, b"bank": 3, b"of": 2, b"<S>": 4, b"river": 1}
     vocabulary = Vocabulary.from_counts(counted, max_size=5)
     assert vocabulary.words == [*SPECIALS, "the", "bank"]
     assert vocabulary.counts == [0, 0, 7, 5, 3]
     vocabulary.save(path)
     assert Vocabulary.load(path).counts == vocabulary.counts
-    # Those of other words do not stay.
+    # Counts of other words do not stay.
     Vocabulary([*SPECIALS, "a", "b"]).save(path)
     assert Vocabulary.load(path).counts is None
     assert list(path.parent.iterdir()) == [path]
@@ -211,7 +211,7 @@ def test_new_words_never_lack_their_counts(path, monkeypatch):
     assert not path.exists()
     vocabulary.save(path)
     save_on_a_full_disk(Vocabulary([*SPECIALS, "b"], [0, 0, 3, 4]))
-    # None are better than those of other words.
+    # No counts are better than counts of other words.
     assert Vocabulary.load(path).counts is None
 
 
@@ -320,7 +320,7 @@ def test_dropped_words(chunks, max_distinct, kept, dropped, error):
 
 def test_memory_is_bounded(tmp_path, monkeypatch):
     """A text with more words takes no more memory."""
-    # How many chunks threads have ready where most is held would be chance.
+    # With threads, it would be chance how many chunks are ready at the peak.
     monkeypatch.setattr(word_counts, "TOKENIZER_THREADS", 0)
     monkeypatch.setattr(batching, "_CHUNK_LINES", 500)
 
@@ -338,13 +338,13 @@ def test_memory_is_bounded(tmp_path, monkeypatch):
         assert words.counts.most_common(1) == [(b"the", num_lines)]
         return most
 
-    # What is made once in a process is made before.
+    # Before it is measured, make what is made once per process.
     peak(100)
     assert peak(4_000) < 1.2 * peak(1_500)
 
 
 def test_a_prepared_text(tmp_path):
-    """Words and counts are those of the text, whatever the size, specials or not."""
+    """A prepared text has the words and counts of the text, whatever the size."""
     files = write_texts(tmp_path)
     prepare(files, tmp_path / "prepared", "whitespace")
     sizes = ({"max_size": size} for size in (4, 5, 20, 59))

@@ -68,7 +68,7 @@ def train(directory, devices, steps, workers, hold):
         directory,
         vocabulary_size=13,
         num_sampled=13 if all_words else 4,
-        schedule="constant",
+        optimizer="adagrad",
         devices=devices,
         steps=steps,
         validate_every=2,
@@ -85,7 +85,7 @@ def train(directory, devices, steps, workers, hold):
 def main(workers, hold, *runs):
     if int(hold):
         # The others notice sooner that it is killed.
-        jax_devices._HEARTBEAT_SECONDS = 5
+        jax_devices._HEARTBEAT_SECONDS = 3
     for first in range(0, len(runs), 3):
         directory, devices, steps = runs[first : first + 3]
         run(directory, int(devices), int(steps), int(workers), int(hold))

@@ -9,7 +9,7 @@ from tests.helpers.command_line import assert_one_line, command
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of, write_pretrained
 from tests.helpers.runs import SMALLER as CONFIG
-from tests.helpers.small import randomise
+from tests.helpers.small import assert_same_weights, randomise
 
 pytestmark = pytest.mark.graph
 
@@ -24,7 +24,7 @@ def run(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def other():
-    """One of other weights, in memory, of which some are frozen."""
+    """A model in memory with other weights, some of them frozen."""
     model = model_of(CONFIG, WORDS)
     model.encoder.tokenizer = "whitespace"
     randomise(model, np.random.default_rng(1), scale=0.5)
@@ -33,7 +33,7 @@ def other():
 
 
 def test_mean(run, other):
-    """Each weight is averaged, and what was given stays."""
+    """Each weight is averaged; the models stay as they were."""
     first, before = load_language_model(run.path), numpy_of(other.weights)
     mean = average_models([run.path, other, run.path])
     assert mean.vocabulary.words == WORDS
@@ -43,8 +43,7 @@ def test_mean(run, other):
         numpy_of(mean.weights), numpy_of(first.weights), before, strict=True
     ):
         np.testing.assert_allclose(found, (2 * one + two) / 3, atol=1e-6)
-    for found, wanted in zip(numpy_of(other.weights), before, strict=True):
-        np.testing.assert_array_equal(found, wanted)
+    assert_same_weights(other.weights, before)
 
 
 def test_other_models(run, other, tmp_path):

@@ -152,12 +152,12 @@ def test_more_devices_than_there_are(backend, monkeypatch):
 
 
 def test_several_devices(folder):
-    """Their updates are those of one, clipping and the sampled softmax included.
+    """Several devices update as one does, with clipping and the sampled softmax.
 
     Seven rows do not divide by two.
     """
     assert_close(folder / "moved", folder / "one", STEPS // 2)
-    # Which is one that changes something.
+    # The updates change something.
     halfway = weights(folder / "one", step=STEPS // 2)
     assert not np.allclose(weights(folder / "one")[0], halfway[0], atol=1e-3)
 
@@ -169,7 +169,7 @@ def test_checkpoint_of_more_devices(folder):
 
 # XLA compiles the gradients three times.
 def test_compiled_by_xla(tmp_path):
-    """Its updates are those of a graph for all shapes, on one device and on two."""
+    """XLA updates as a graph for all shapes does, on one device and on two."""
     require_installed("tensorflow")
     # A process can have one strategy of several devices.
     runs = [("all-two-xla", 2, 3), ("all-xla", 1, 3), ("all", 1, 3)]
@@ -180,7 +180,7 @@ def test_compiled_by_xla(tmp_path):
 
 # Two processes train, one is killed, both train again.
 def test_two_processes(backend, started, folder, tmp_path):
-    """Their updates are those of one device; a killed worker ends the others.
+    """Two processes update as one device does; a killed worker ends the other.
 
     The run goes on from its last checkpoint and loses nothing.
     """
@@ -196,7 +196,7 @@ def test_two_processes(backend, started, folder, tmp_path):
     assert chief.returncode != 0
     if backend == "tensorflow":
         assert "another worker was lost" in said
-    # Which is as far as the others had come.
+    # The chief came no further than the other one.
     assert not (directory / "checkpoints" / "step-00000004.npz").exists()
     finish(*start_workers(started, backend, tmp_path))
     assert_close(directory, folder / "one")
@@ -226,7 +226,7 @@ def test_split_distinct_words():
 
 
 def test_split_no_batch():
-    """Without a batch there is something to multiply."""
+    """Without a batch, each device multiplies a masked row."""
     for part in split_batch(None, 2):
         assert part["token_ids"].tolist() == [[-1, -1]]
         assert part["char_ids"].shape == (1, 2, 50)
@@ -234,7 +234,7 @@ def test_split_no_batch():
 
 
 def test_status_of_masked_rows():
-    """What is masked is no word and is not predicted."""
+    """Masked positions are not words, and are not predicted."""
     (batch,) = ready_made(1, rows=3)
     status = WorkerStatus.of(batch, (1, 5))
     assert (status.words, status.predictions) == (15, 18)
@@ -245,7 +245,7 @@ def test_status_of_masked_rows():
 
 
 def test_spelled_out():
-    """Batches of distinct words, where they are not wanted."""
+    """Distinct words become the ids of each position."""
     (batch,) = ready_made(1)
     words, positions = np.unique(
         batch["char_ids"].reshape(-1, 50), axis=0, return_inverse=True
@@ -277,7 +277,7 @@ def test_bad_tf_config(value, known, monkeypatch):
     [("gpu", None, "keras-elmo/jax"), ("gpu", "mine", None), ("cpu", None, None)],
 )
 def test_compiled_steps_are_kept(platform, given, wanted, monkeypatch, tmp_path):
-    """In a folder of the user, unless JAX was told another one; those of a CPU not."""
+    """JAX keeps them in a folder of the user, but not those for a CPU."""
     jax = pytest.importorskip("jax")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(jax, "default_backend", lambda: platform)
@@ -293,7 +293,7 @@ def test_compiled_steps_are_kept(platform, given, wanted, monkeypatch, tmp_path)
 
 @pytest.mark.parametrize("missing", ["NUM_PROCESSES", "PROCESS_ID"])
 def test_incomplete_jax_variables(missing, monkeypatch):
-    """A group of processes is told as a whole."""
+    """The variables of a group of processes belong together."""
     pytest.importorskip("jax")
     values = {"JOB_ADDRESSES": "localhost:1", "NUM_PROCESSES": "2", "PROCESS_ID": "0"}
     for name, value in values.items():

@@ -34,7 +34,7 @@ class Secret(keras.optimizers.SGD):
     ids=lambda optimizer: type(optimizer).__name__,
 )
 def test_optimizer_of_keras(optimizer, tmp_path):
-    """It is recorded, rebuilt where it is not given again, and resumes to the bit."""
+    """An optimizer is recorded, built anew by a resumed run, and goes on bit by bit."""
     arguments = {"validation": None, "optimizer": optimizer}
     whole = on_batches(ready_made(3), tmp_path / "whole", epochs=1, **arguments)
     assert type(whole.optimizer) is type(optimizer) and whole.optimizer is not optimizer

@@ -68,7 +68,7 @@ def test_rate_that_is_left_out(given, rate):
 
 
 def test_recorded_rate():
-    """A run to resume has the rate that it began with, unless another one is given."""
+    """A resumed run keeps its rate, unless the options name another one."""
     options = TrainingOptions(CONFIG, "text.txt", optimizer="adam")
     schedule = keras.optimizers.schedules.ExponentialDecay(0.1, 10, 0.5)
     for rate in (0.3, FallingRate(0.2), schedule):

@@ -68,7 +68,7 @@ def files(tmp_path):
     ids=str,
 )
 def test_other_arguments(changed, said, files):
-    """A run goes on with what it began with, or not at all."""
+    """A run goes on with its own arguments, or not at all."""
     check_manifest(files, CONFIG, MANIFEST)
     units = changed.get("config", CONFIG.units)
     config = dataclasses.replace(CONFIG, units=units)
@@ -109,7 +109,7 @@ def test_other_corpus(tmp_path):
 
 @pytest.fixture
 def another_process(tmp_path):
-    """Holds the folder until it is killed; its number."""
+    """Holds the folder until it is killed; returns its number."""
     seen, told = os.pipe()
     child = os.fork()
     if not child:
@@ -123,8 +123,8 @@ def another_process(tmp_path):
     return child
 
 
-# Of Python 3.12 about threads, which the other process does not use.
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+# Python 3.12 and JAX warn about threads, which the other process does not use.
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::RuntimeWarning")
 def test_lock_is_held_until_death(another_process, tmp_path):
     """Another process is noticed until it dies."""
     with pytest.raises(ValueError, match=f"another process trains in {tmp_path}"):
@@ -137,7 +137,7 @@ def test_lock_is_held_until_death(another_process, tmp_path):
 
 
 def test_two_begin_in_new_directory(tmp_path):
-    """Counting words takes long, and there is nothing to hold before."""
+    """Two commands count words; the first to finish begins the run."""
     files = PretrainingDirectory(tmp_path / "run")
     with ExitStack() as first, ExitStack() as second:
 
@@ -164,7 +164,7 @@ def begin_and_fail(path, error):
 
 
 def test_failed_run_leaves_nothing(tmp_path):
-    """A run that fails before there is anything to resume can be begun again."""
+    """A run that fails before its first checkpoint can begin again."""
     (tmp_path / "empty").mkdir()
     assert begin_and_fail(tmp_path / "run", ValueError) is None
     assert begin_and_fail(tmp_path / "empty", ValueError) == set()

@@ -39,7 +39,7 @@ def test_line_on_what_was_chosen():
 
 
 def test_estimate_memory():
-    """Weights are what they are."""
+    """Weights and slots take what they hold; a batch takes its positions."""
     model = build_pretraining_model(ElmoConfig.preset("tiny"), 1000)
     parts = estimate_memory(model, 1, 1280, num_replicas=1)
     assert parts["weights"] == parts["optimizer"] == 4 * model.count_params()
@@ -52,7 +52,7 @@ def test_estimate_memory():
 
 
 def test_memory_message():
-    """It is told in megabytes."""
+    """The message names megabytes."""
     model = build_pretraining_model(ElmoConfig.preset("tiny"), 1000)
     model.compile(PublishedAdagrad())
     model.optimizer.build(model.trainable_variables)
@@ -71,7 +71,7 @@ def messages(words, first_step=0, **given):
 
 
 def test_little_text():
-    """A model of eleven words is none, whatever its perplexity."""
+    """Too few words are warned of, whatever the perplexity."""
     first, warning, *_ = messages(11)
     assert first == "3 updates on 33 words; the lowest validation perplexity is 6.75"
     assert warning.startswith("Warning: the text has 11 words, too few")

@@ -61,7 +61,7 @@ class Adagrad:
 
 
 class RowwiseAdam:
-    """Adam in double precision; rows whose gradient is None stay as they are."""
+    """Adam in double precision, which updates some rows and keeps the rest."""
 
     factor, clip = 1.0, 0.05
 
@@ -188,7 +188,7 @@ def test_adam_other_rows_stay():
 
 
 def test_adam_dense_gradient():
-    """A dense gradient is adam's."""
+    """A dense gradient is used as Keras's Adam uses it."""
     rng = np.random.default_rng(0)
     ours, theirs = (keras.Variable(np.ones((3, 2), "float32")) for _ in range(2))
     lazy = LazyAdam(RATE, global_clipnorm=0.05)

@@ -7,7 +7,7 @@ from keras_elmo.training.pending_steps import PendingSteps, Step
 
 
 class Device:
-    """Computes steps of some seconds one after the other; who looks has to wait."""
+    """Computes steps of some seconds in turn; reading a metric waits for its step."""
 
     def __init__(self, seconds):
         self._seconds = seconds
@@ -42,7 +42,7 @@ def steps(monkeypatch, request):
     ("steps", "most"), [(10.0, 2), (0.1, 6), (0.0001, 17)], indirect=["steps"]
 )
 def test_one_step_late(steps, most):
-    """Each is returned once and in order; half a second or 16 steps late at most."""
+    """Steps are returned once, in order, at most half a second or 16 steps late."""
     device, pending = steps
     fetched = []
     for number in range(1, 101):

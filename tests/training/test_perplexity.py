@@ -38,7 +38,7 @@ def text(tmp_path):
 
 @pytest.fixture
 def of_words(model, vocabulary):
-    """The model, which knows its words."""
+    """The model, with its vocabulary."""
     model.vocabulary = vocabulary
     yield model
     model.vocabulary = None

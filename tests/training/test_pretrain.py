@@ -33,7 +33,6 @@ from tests.helpers.runs import SMALLER as CONFIG
 from tests.helpers.runs import (
     assert_same_arrays,
     assert_same_state,
-    assert_same_weights,
     on_batches,
     ready_made,
     state_of,
@@ -41,6 +40,7 @@ from tests.helpers.runs import (
     validation_is,
     write_text,
 )
+from tests.helpers.small import assert_same_weights
 from tests.helpers.without_graphs import without_graphs
 
 pytestmark = pytest.mark.graph
@@ -87,7 +87,7 @@ def on_text(folder, directory, **arguments):
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch):
-    """Draws the curves of `whole` alone: a picture a measurement adds up to seconds."""
+    """Draws the curves in fixtures alone: pictures add up to seconds."""
     monkeypatch.setattr(record, "plot_history", lambda rows, path: False)
 
 
@@ -192,13 +192,13 @@ def test_resume_is_bit_identical(whole, parts, folder):
 
 
 def assert_same_run(directory, other):
-    """Bit for bit: the last checkpoint, and the history but for the clock."""
+    """Compares the last checkpoint and the history, but for the clock."""
     assert_same_state(state_of(directory), state_of(other))
     assert timeless(directory) == timeless(other)
 
 
 def test_resume_after_sigint(batches_run, folder):
-    """Ctrl-C leaves a checkpoint to go on from, and so does another one.
+    """Ctrl-C leaves a checkpoint to go on from, once and again.
 
     In the middle of a pass and between two rows of the history. The sixth batch is
     being made, so the fifth step is the last.
@@ -366,7 +366,7 @@ def test_resume_without_run(tmp_path, capsys):
 
 
 def test_mixed_precision(tmp_path, monkeypatch):
-    """With a warning, once, where the processor does not multiply bfloat16."""
+    """A processor that does not multiply bfloat16 is warned of, once."""
     monkeypatch.setattr(bfloat16, "multiplies_bfloat16", lambda: False)
     warns = pytest.warns(UserWarning, match="no instructions for bfloat16")
     losses = {}
@@ -405,7 +405,7 @@ def test_mixed_precision(tmp_path, monkeypatch):
 
 
 def test_sigterm_while_measuring(batches_run, folder):
-    """Status 0, and no row is missing where the run goes on."""
+    """SIGTERM ends with status 0; the resumed run measures first."""
     directory = folder / "preempted"
 
     def taken_away(model, corpus):
@@ -460,10 +460,7 @@ def test_diverged_weights(tmp_path):
 
 
 def test_run_of_few_shapes(folder, tmp_path):
-    """A run that began on JAX goes on with its shapes; all rows have one length.
-
-    What ends it is what is asked for last.
-    """
+    """A run that began on JAX goes on with its shapes, to another end."""
     shapes = BatchShapes((9,), num_words=64)
     with mock.patch.object(TrainingData, "choose_shapes", lambda data: shapes):
         on_text(folder, tmp_path / "few", steps=1)
@@ -481,7 +478,7 @@ def test_resume_with_other_vocabulary(whole, folder):
     shutil.copytree(folder / "whole", folder / "other words")
     words = folder / "other words" / "vocabulary.txt"
     own = words.read_text("utf-8")
-    # Which must be of as many words.
+    # It must have as many words.
     (folder / "other words" / "vocabulary.counts.txt").unlink()
     # Another word, and one word less.
     for other in (own.replace("boat", "ship"), own.replace("boat\n", "")):
@@ -552,7 +549,7 @@ def test_patience(tmp_path):
     with validation_is([90.0, 70.0, 71.0, 72.0]):
         on_batches(ready_made(4), tmp_path / "run", **arguments)
     assert [row.step for row in timeless(tmp_path / "run")] == [1, 2, 3, 4]
-    # Nor does it go on.
+    # It does not go on when it is resumed.
     with validation_is([]):
         on_batches(ready_made(4), tmp_path / "run", **arguments, resume=True)
     assert timeless(tmp_path / "run")[-1].step == 4
@@ -596,7 +593,7 @@ def test_resumed_on_the_prepared_text(four, parts, folder, tmp_path):
 
 @pytest.mark.usefixtures("eagerly")
 def test_old_runs_go_on(tmp_path):
-    """With the recipe of their time, which was Adagrad where nothing was given."""
+    """Runs of earlier versions keep their recipe, Adagrad."""
     arguments = {"vocabulary_size": 13, "progress": False, "steps": 1}
     arguments["directory"] = tmp_path / "run"
     pretrain(CONFIG, ready_made(2), recipe="published", **arguments)

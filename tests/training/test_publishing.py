@@ -45,7 +45,7 @@ ROWS = [
 
 @pytest.fixture
 def run(tmp_path):
-    """A run whose second validation was the best, of a corpus in private files."""
+    """A run on private files, whose second validation was the best."""
     path = tmp_path / "my-run"
     files = write_pretrained(path, CONFIG, WORDS)
     write_history(files.history, ROWS)
@@ -59,7 +59,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def hub(tmp_path, monkeypatch):
-    """An empty Hub, whose token is here."""
+    """An empty Hub, and its token."""
     from huggingface_hub import constants
 
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
@@ -78,7 +78,7 @@ def ask(run, *flags, name=NAME):
 
 
 def test_card(run):
-    """What the run has read, of its best weights, and how it is used."""
+    """The card names words read, the best perplexity, and how to use the model."""
     flags = ["--license", "cc-by-4.0", "--language", "en"]
     status, card, err = command("card", run, *flags)
     assert (status, err) == (0, "")
@@ -166,7 +166,7 @@ def commanded(run):
     ids=str,
 )
 def test_command_of_card(run, given, recipe):
-    """It begins a run that records the same."""
+    """The command begins a run that records the same."""
     manifest = begin(run, recipe=recipe, **given)
     options, below = commanded(run)
     assert below == ""
@@ -184,7 +184,7 @@ def test_command_of_card(run, given, recipe):
 
 
 def test_card_of_old_run(run):
-    """A run that has not recorded its end tells its updates, and what to beware of."""
+    """Without a recorded end, the card names updates, and a warning."""
     manifest = begin(run)
     write_json(
         run / "training.json", {k: v for k, v in manifest.items() if k not in ENDS}
@@ -194,7 +194,7 @@ def test_card_of_old_run(run):
 
 
 def test_command_of_card_of_a_corpus(run):
-    """Its sizes are those of the `Corpus`, whatever a recipe would choose."""
+    """Sizes of a `Corpus` go before the recipe."""
     manifest = begin(run)
     sizes = {"batch_tokens": 99, "max_tokens": 33}
     manifest |= {f"corpus.{name}": size for name, size in sizes.items()}
@@ -224,7 +224,7 @@ def test_command_of_card_from_python(run, given, told):
 
 
 def test_published_model_is_loaded(run, hub):
-    """Equal vectors, by name; what is private stays."""
+    """The Hub's model has equal vectors; private files stay."""
     status, out, err = ask(run, "--language", "en")
     assert status == 0, err
     assert out.startswith(f"published {NAME}: http://127.0.0.1")

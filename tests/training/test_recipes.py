@@ -65,7 +65,7 @@ def complete(recorded=None, on_gpu=False, **given):
 
 
 def test_what_is_given_stands_before_all():
-    """Then what the run began with, then what suits the device."""
+    """Options go before what the run began with, and that before the recipe."""
     recorded = {"optimizer": "adagrad", "batch_tokens": 640, "num_sampled": 9}
     for given, begun, wanted in [
         ({}, {}, ("adam", 1280, None)),
@@ -85,7 +85,7 @@ def test_what_is_given_stands_before_all():
 
 @pytest.mark.usefixtures("policy_is_restored")
 def test_policy_of_keras():
-    """Whoever set it has chosen, unless no model learns with it."""
+    """The policy is taken, unless no model learns with it."""
     keras.config.set_dtype_policy("mixed_bfloat16")
     assert complete().dtype == "mixed_bfloat16"
     keras.config.set_dtype_policy("mixed_float16")

@@ -14,7 +14,7 @@ FIGURES = {"forward_loss": 5.1, "backward_loss": 4.7, "gradient_norm": 0.3}
 
 
 def test_state_json_round_trip():
-    """It goes through JSON to the last bit."""
+    """JSON keeps a state to the last bit."""
     state = RunState(step=7, words=99, seconds=0.1 + 0.2, positions=[(1, 2), (0, 9)])
     state.mean_loss = 1 / 3
     state.rows = [FIRST, SECOND]
@@ -26,7 +26,7 @@ def test_state_json_round_trip():
     ("workers", "positions"), [(1, [(2, 0)]), (2, [(3, 4), (2, 9)]), (3, [(2, 0)] * 3)]
 )
 def test_other_number_of_workers(workers, positions):
-    """Each has another shard now, so the earliest epoch begins anew."""
+    """Each worker has another shard now, so the earliest epoch begins anew."""
     progress = RunState(step=7, positions=[(3, 4), (2, 9)]).to_json()
     said = []
     recorder = RunRecorder(

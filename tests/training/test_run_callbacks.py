@@ -86,7 +86,7 @@ def test_history_without_callbacks(tmp_path):
 
 
 def test_a_callback_stops_a_run(tmp_path):
-    """Which is measured and saved, and may be resumed."""
+    """The run is measured and saved, and may be resumed."""
     noted = Noted(stop_after=3)
     on_batches(ready_made(2), tmp_path / "run", validation=None, callbacks=[noted])
     assert noted.calls[-3:] == ["batch 0 ends", "epoch 1 ends", "train ends"]

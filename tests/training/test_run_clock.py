@@ -39,7 +39,7 @@ ROW = HistoryRow(1, 0, 10, 1.0, 1.0, 0.1, 1.0, 5.0, 5.0)
 
 
 def test_last_measurement_is_inside_of_the_minutes(time):
-    """Its time is what the first one took, and a fifth more."""
+    """Time is left for a measurement: what the first one took, and a fifth more."""
     state = new_state()
     clock = clock_of(state, minutes=10)
     time.now += 29
@@ -62,7 +62,7 @@ def test_last_measurement_is_inside_of_the_minutes(time):
 
 
 def test_measurements_by_time(time):
-    """Every tenth of the minutes, and three times as far apart as one takes."""
+    """Measurements come every tenth of the minutes, or after three times as long."""
     state = new_state(step=1, rows=[])
     clock = clock_of(state, minutes=10)
     for took, later in ((1.0, 60), (50.0, 150)):
@@ -112,7 +112,7 @@ def test_minutes_of_a_resumed_run(time, is_falling):
 
 
 def test_passes(time):
-    """By words, if those of the text are known."""
+    """Passes are counted by words, if the text has been counted."""
     state = new_state(words=150)
     assert clock_of(state, words=100, epochs=3).progress() == MILLIONTHS // 2
     assert clock_of(state, words=100, epochs=3).position() == (150, 300)

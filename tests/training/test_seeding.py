@@ -39,5 +39,5 @@ def check_seeded():
 
 
 def test_seeded():
-    """The same numbers inside, and as if nothing had been seeded outside."""
+    """Numbers repeat inside; generators outside go on as if nothing was seeded."""
     check_seeded()

@@ -57,7 +57,7 @@ def test_other_thread():
 
 
 def test_repeated_sigterm():
-    """As to a process and to its group, while the checkpoint is being written."""
+    """A scheduler may signal a process and its group, while a checkpoint is written."""
     with SignalGuard() as guard:
         signal.raise_signal(signal.SIGTERM)
         signal.raise_signal(signal.SIGTERM)
@@ -65,7 +65,7 @@ def test_repeated_sigterm():
 
 
 def test_interruptible():
-    """What needs no end is left at once."""
+    """A block that changes nothing is left at once."""
     with SignalGuard() as guard:
         with pytest.raises(Interrupted) as caught, guard.interruptible():
             signal.raise_signal(signal.SIGTERM)

@@ -149,7 +149,7 @@ def test_tokens_and_rows(tmp_path):
 
 
 def test_what_is_left_alone(tmp_path):
-    """Files, batches and prepared folders."""
+    """Files and batches are not prepared."""
 
     class Batches:
         def __iter__(self):
@@ -168,7 +168,7 @@ def test_what_is_left_alone(tmp_path):
 @pytest.mark.graph
 @pytest.mark.usefixtures("eagerly")
 def test_run_of_an_iterable(tmp_path):
-    """It is that of the text; a resumed run does not read the iterable."""
+    """An iterable is read like a text file, and not again by a resumed run."""
     text = write_text(tmp_path / "text.txt")
     lines = text.read_text("utf-8").splitlines()
     for steps, corpus in enumerate((lines, ["another text"]), 1):

@@ -17,7 +17,8 @@ from keras_elmo.training.warm_start import WarmStart
 from tests.helpers.layer_checks import numpy_of
 from tests.helpers.pretrained import model_of, write_pretrained
 from tests.helpers.runs import SMALLER as CONFIG
-from tests.helpers.runs import assert_same_weights, write_text
+from tests.helpers.runs import write_text
+from tests.helpers.small import assert_same_weights
 
 pytestmark = [pytest.mark.graph, pytest.mark.usefixtures("eagerly")]
 
@@ -50,7 +51,7 @@ def test_same_words(directory):
 
 
 def test_model_in_memory(directory):
-    """A model gives what its files would, and stays as it is."""
+    """A model in memory gives what its files would, and stays as it is."""
     source, model = directory.read_model(), model_of(CONFIG, OTHERS)
     before = [numpy_of(weight) for weight in source.weights]
     origin = WarmStart(source)
@@ -82,7 +83,7 @@ def test_no_model(tmp_path):
 
 
 def test_other_words(directory):
-    """With other words the rows of those in common are kept."""
+    """Words that both models know keep their rows."""
     model = model_of(CONFIG, OTHERS)
     before = numpy_of(model.head.softmax.kernel)
     assert WarmStart(directory.path).load_into(model) == 6
@@ -161,7 +162,7 @@ def test_pretrain_from_init(directory, text, tmp_path):
 
 
 def test_pretrain_from_weights_without_tokenizer(directory, text, tmp_path):
-    """Their text is taken as tokenized, as every command takes it."""
+    """Text is then taken as tokenized, as in every command."""
     options, weights = tmp_path / "options.json", tmp_path / "weights.hdf5"
     save_published_weights(load(directory.path), options, weights)
     # Of no softmax that is there.
@@ -188,10 +189,13 @@ def test_resume_without_init(directory, text, tmp_path):
         pretrain(None, text, steps=3, **{**arguments, "init": tmp_path / "other"})
     with pytest.raises(ValueError, match="Received: init='PretrainingModel in memory'"):
         pretrain(None, text, steps=3, **{**arguments, "init": model})
+    (tmp_path / "run" / "vocabulary.txt").unlink()
+    with pytest.raises(ValueError, match=r"vocabulary\.txt: is lost, and `init`, whi"):
+        pretrain(None, text, steps=3, **arguments)
 
 
 def test_text_messages(directory, tmp_path, capsys):
-    """No words are counted, when it would be told otherwise."""
+    """Words are not counted here, so the report comes at the end."""
     text = tmp_path / "text.txt"
     text.write_bytes(
         b"the bank of \xff Ann\n" + b"Ann " + b"x" * 99 + b" bank \xc3\xa9 .\n"
@@ -204,7 +208,7 @@ def test_text_messages(directory, tmp_path, capsys):
 
 
 def test_other_sizes(directory, text, tmp_path):
-    """Sizes have to be those of the origin, or have more units."""
+    """Sizes must equal the origin's, but for more units."""
     arguments = {"directory": tmp_path / "run", "init": directory.path}
     for other in ({"units": CONFIG.units - 1}, {"projection_units": 10}):
         other = dataclasses.replace(CONFIG, **other)

@@ -9,6 +9,7 @@ from keras_elmo.utils import files
 from keras_elmo.utils.files import (
     parse_json_object,
     read_json_object,
+    read_key,
     remove_leftovers,
     replacing,
     write_json,
@@ -282,3 +283,13 @@ def test_other_files(tmp_path):
         read_json_object(tmp_path)
     with pytest.raises(FileNotFoundError, match="nowhere"):
         read_json_object(tmp_path / "nowhere.json")
+
+
+def test_misspelt_key():
+    """It is not taken for a key that is left out."""
+    options = {"char_cnn": {"n_higway": 2}}
+    assert read_key(options, "o.json", "lstm", "dim", default=1) == 1
+    with pytest.raises(ValueError) as raised:
+        read_key(options, "o.json", "char_cnn", "n_highway", default=0)
+    message = "o.json: lacks the key char_cnn.n_highway. Received: n_higway"
+    assert str(raised.value) == message

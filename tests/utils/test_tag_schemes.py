@@ -10,6 +10,7 @@ from keras_elmo.utils.tag_schemes import (
     allowed_transitions,
     convert,
     scheme_of,
+    scheme_of_names,
     spans,
     strange_tags,
 )
@@ -82,6 +83,9 @@ def test_spans(tags, expected):
 )
 def test_scheme_of(sentences, expected):
     assert scheme_of(sentences) == expected
+    # Names alone do not tell IOB1.
+    names = sum(sentences, [])
+    assert scheme_of_names(names) == ("BIO" if expected == "IOB1" else expected)
 
 
 @given(tag_lists, st.sampled_from(SCHEMES), st.sampled_from(SCHEMES))

@@ -69,9 +69,7 @@ class WorkerStatus:
     progress: int = 0  # towards the end of the run, in millionths
 
     @classmethod
-    def of(cls, batch: Batch | None, position: tuple[int, int]) -> "WorkerStatus":
-        if batch is None:
-            return cls(*position)
+    def of(cls, batch: Batch, position: tuple[int, int]) -> "WorkerStatus":
         check_batch(batch)
         words, predictions = count_words(batch)
         rows, tokens = np.shape(batch["token_ids"])

@@ -27,20 +27,14 @@ def test_unfreezing(tmp_path):
     check_unfreezing(tmp_path / "model.keras")
 
 
-def test_layer_as_a_whole():
-    """`layer.trainable` is that of all in it; frozen is the default."""
-    layer = ElmoEmbedding(random_encoder(SMALLER))
-    assert len(layer.trainable_weights) == 2 and not layer.trainable_encoder
-    layer.trainable = True
-    assert len(layer.trainable_weights) == len(layer.weights)
-    assert layer.trainable_encoder
-    layer.trainable = False
-    assert layer.trainable_weights == []
-
-
 def test_inner_layers_follow():
     """Also where the outer one does not change; Keras on TensorFlow leaves them."""
     layer = ElmoEmbedding(random_encoder(SMALLER))
+    assert len(layer.trainable_weights) == 2 and not layer.trainable_encoder
+    for trainable in (True, False):
+        layer.trainable = trainable
+        assert len(layer.trainable_weights) == trainable * len(layer.weights)
+    layer.mixes[0].trainable = True
     bilm = layer.encoder.get_layer("bilm")
     for outer in (bilm, layer.encoder):
         for top in top_layers(layer):
