@@ -22,7 +22,9 @@ OPTIONAL = {"ai_edge_litert", "sklearn", "spacy"}
 
 def main(site, path, eagerly):
     # TensorFlow and Keras are here: what they would import, too, may be found now.
-    sys.path[:] = [site, *(path for path in sys.path if Path(path).name != "absent")]
+    # The first is this script's folder, where one is named like a package.
+    paths = [path for path in sys.path[1:] if Path(path).name != "absent"]
+    sys.path[:] = [site, *paths]
     import keras_elmo
     from keras_elmo import cli
 
