@@ -136,7 +136,7 @@ def test_help_lists_commands():
 def test_tensorflow_error(tmp_path, monkeypatch):
     """On a full disk, say; its errors are of no class of Python's."""
 
-    def full(path):
+    def full(*arguments):
         raise tf.errors.ResourceExhaustedError(None, None, "no space")
 
     monkeypatch.setattr("keras_elmo.files.saved_model_format.read_language_model", full)

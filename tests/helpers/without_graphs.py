@@ -12,9 +12,10 @@ def without_graphs():
     """Makes no graphs: for a few steps, they take longer than to compute without."""
     from keras_elmo.utils.one_graph import BatchGraph
 
-    called = mock.patch.object(
-        BatchGraph, "__call__", lambda self, *batch: self._function(*batch)
-    )
+    def call(self, *batch, **options):
+        return self._function(*batch, **options)
+
+    called = mock.patch.object(BatchGraph, "__call__", call)
     with warnings.catch_warnings(), _run_eagerly(True), called:
         # Those of tf.data stay.
         warnings.filterwarnings("ignore", "Even though the `tf.config.experimental")
