@@ -1,7 +1,5 @@
 """Texts that are prepared in small parts, and damage to them."""
 
-import json
-
 LINES = [
     "We sat on the bank of the river .",
     "The bank closed early on Friday ; it opens again on Monday . The river does not !",
@@ -28,13 +26,3 @@ def read_lines(text):
         [text.words[number].decode() for number in text.read_line(line)]
         for line, _ in text.lines(0, text.num_lines)
     ]
-
-
-def read_manifest(folder):
-    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-
-
-def write_manifest(folder, **changes):
-    manifest = {**read_manifest(folder), **changes}
-    text = json.dumps({k: v for k, v in manifest.items() if v is not None})
-    (folder / "manifest.json").write_text(text, encoding="utf-8")

@@ -1,6 +1,7 @@
 """The folder of a prepared text: what is read from it, and what is refused."""
 
 import hashlib
+import json
 import os
 import shutil
 
@@ -16,13 +17,21 @@ from tests.helpers.fresh_process import run_python
 from tests.helpers.limits import memory_of_at_most
 from tests.helpers.prepared_text import (
     read_lines,
-    read_manifest,
-    write_manifest,
     write_texts,
 )
 
 MANY = 1 << 60
 VOCABULARY = Vocabulary(["<S>", "</S>", "<UNK>", "the"])
+
+
+def read_manifest(folder):
+    return json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+
+
+def write_manifest(folder, **changes):
+    manifest = {**read_manifest(folder), **changes}
+    text = json.dumps({k: v for k, v in manifest.items() if v is not None})
+    (folder / "manifest.json").write_text(text, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
