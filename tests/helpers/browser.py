@@ -98,7 +98,9 @@ class Browser:
 
     def open(self, url, fragment=""):
         """Loads the page anew, and waits until it has computed everything."""
-        self.driver.get("about:blank")
+        if self.run("location.href.split('#')[0]") == url:
+            # A page that is open would only scroll.
+            self.driver.get("about:blank")
         self.driver.get(f"{url}#{fragment}")
         self.wait()
 
