@@ -26,7 +26,7 @@ CONFIGS = {
 }
 # What the card of a run and `inspect` say of each.
 TOLD = {
-    "no highway layers": ("a character CNN (15 filters)", "0 highway layers"),
+    "no highway layers": ("a character CNN (9 filters)", "0 highway layers"),
     "words and characters": ("a character CNN (15 filters)", "looks up 7 words"),
 }
 TOKENS = [["the", "bank", "x" * 60], ["배"]]
