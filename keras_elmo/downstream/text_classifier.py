@@ -132,8 +132,8 @@ class TextClassifier(TextClassifierModel):
         self._check_fit(epochs, batch_size, patience, callbacks, verbose)
         check_rate(validation_split=validation_split)
         columns = Columns(text_column, pair_column, label_column)
-        given = (texts, labels, validation_data, validation_split)
-        parts = self._read.parts(*given, columns)
+        data = (texts, labels, validation_data, validation_split)
+        parts = self._read.parts(*data, columns)
         argument = "texts" if labels is None else "labels"
         distinct = {label for row in parts[0] for label in row.labels}
         if len(distinct) < 2 - self.multi_label:

@@ -221,8 +221,8 @@ def test_bad_arguments_leave_nothing(folder, normed, texts, tmp_path):
     assert not out.exists()
 
 
-# Beam's job service and its workers are processes that import TensorFlow: 85 s.
-@pytest.mark.slow
+# Beam's job service and its workers are processes that import TensorFlow.
+@pytest.mark.whole
 def test_a_job_service_and_a_pool_of_workers(folder, texts, tmp_path):
     """When a worker is killed, this engine waits for it; a new job goes on."""
     arguments = {"files": texts, "out": tmp_path / "words.txt", "max_size": 9}
