@@ -225,6 +225,7 @@ def _card(arguments: Arguments) -> None:
 
     Saved as RUN/README.md and edited, it is what publish uploads.
     """
+    import_keras()
     from keras_elmo.training.publishing import run_card
 
     print(run_card(**arguments), end="")

@@ -131,10 +131,15 @@ def check_folder_name(**arguments: StrPath) -> None:
     for name, path in arguments.items():
         suffix = os.path.splitext(path)[1].lower()
         if suffix in _FILE_SUFFIXES:
-            rule = "the name of a folder, for a SavedModel, or of a file in .onnx, and "
-            rule += f"not end in {suffix}"
+            rule = "the name of a folder, for a SavedModel, or of a file in .onnx"
             if suffix == LITERT_SUFFIX:
-                rule += ": LiteRT is for taggers and classifiers"
+                rule += (
+                    f", and not end in {suffix}: LiteRT is for taggers and classifiers"
+                )
+            else:
+                rule += (
+                    f" or, of a tagger or classifier, .tflite, and not end in {suffix}"
+                )
             refuse(name, rule, path)
 
 

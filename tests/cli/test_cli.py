@@ -8,7 +8,7 @@ import tensorflow as tf
 
 import keras_elmo
 from keras_elmo import cli
-from keras_elmo.cli import main
+from keras_elmo.cli import commands, main
 from keras_elmo.cli.parsing import COMMANDS
 from tests.helpers.command_line import assert_one_line, command, names
 from tests.helpers.fresh_process import run_python
@@ -85,7 +85,7 @@ def test_help_and_wrong_arguments_import_no_backend(tmp_path):
     code = f"""
 import contextlib, io, os, sys
 from keras_elmo import cli
-from keras_elmo.cli import main
+from keras_elmo.cli import commands, main
 for arguments in {list(WITHOUT_KERAS)}:
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(
         io.StringIO()
@@ -150,3 +150,11 @@ def test_traceback_on_request(monkeypatch):
     monkeypatch.setenv("KERAS_ELMO_TRACEBACK", "1")
     with pytest.raises(ValueError, match="nowhere"):
         main(["export", "--model", "nowhere", "--out", "out"])
+
+
+def test_card_hides_notes(tmp_path, monkeypatch):
+    """TensorFlow's start-up notes would stand above the card."""
+    imported = []
+    monkeypatch.setattr(commands, "import_keras", lambda: imported.append("keras"))
+    assert_one_line(*command("card", tmp_path / "nowhere"), "nowhere")
+    assert imported == ["keras"]

@@ -83,6 +83,8 @@ def test_folder_name():
     said = r"not end in \.tflite: LiteRT is for taggers and classifiers\. Received"
     with pytest.raises(ValueError, match=said):
         finding.check_folder_name(path=Path("runs/elmo.tflite"))
+    with pytest.raises(ValueError, match=r"\.tflite, and not end in \.h5"):
+        finding.check_folder_name(path="elmo.h5")
 
 
 def test_archive(archive, model):
