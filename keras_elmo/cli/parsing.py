@@ -70,6 +70,7 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings, allow_abbrev=False)
 
+    # argparse declares overloads, for namespaces of any class.
     def parse_known_args(  # type: ignore[override]
         self,
         args: Sequence[str] | None = None,

@@ -193,10 +193,8 @@ class _Vocabulary:
         points = tf.strings.unicode_decode(words, "UTF-8")[:, : num_ids - 2]
         last = len(self._by_point) - 1
         ids = tf.gather(self._by_point, tf.minimum(points.values, last))
-        known, column = (
-            self._vocabulary.character_ids,
-            tf.ones([tf.size(words), 1], tf.int32),
-        )
+        known = self._vocabulary.character_ids
+        column = tf.ones([tf.size(words), 1], tf.int32)
         begin = known[self._vocabulary.begin_of_word] * column
         end = known[self._vocabulary.end_of_word] * column
         rows = tf.concat([begin, points.with_values(ids), end], axis=1)
