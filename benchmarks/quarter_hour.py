@@ -304,7 +304,9 @@ def read_parts(parts: Path, out: Path) -> None:
         archive.seek(0)
         half = out.with_name(f"{out.name}.part")
         with tarfile.open(fileobj=archive) as tar:
-            tar.extractall(half, filter="data")
+            # Python before 3.11.4 has no filters.
+            safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+            tar.extractall(half, **safe)
     for folder in [*half.rglob("*.npz")]:
         arrays = list(files_of("", folder))
         shutil.rmtree(folder)

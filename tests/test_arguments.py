@@ -193,6 +193,14 @@ def test_every_public_name():
     assert tested - {"scale"} == {*keras_elmo.__all__} - untested
 
 
+def parameters_of(public):
+    """The parameters of a function, or those of a class's own constructor."""
+    function = public.__init__ if inspect.isclass(public) else public
+    parameters = dict(inspect.signature(function).parameters)
+    parameters.pop("self", None)
+    return parameters
+
+
 @pytest.mark.parametrize("name", [*LAYERS, *OTHERS])
 def test_error_names_argument(name, folder):
     if name.startswith("scale."):
@@ -200,7 +208,7 @@ def test_error_names_argument(name, folder):
         importlib.import_module("keras_elmo.scale")
     public = attrgetter(name)(keras_elmo)
     valid = valid_arguments(name)
-    for parameter in inspect.signature(public).parameters.values():
+    for parameter in parameters_of(public).values():
         if parameter.kind is parameter.VAR_KEYWORD:
             continue
         if not FREE.isdisjoint([parameter.name, f"{name}.{parameter.name}"]):
@@ -248,7 +256,7 @@ def test_arguments_stay(name):
     """What a layer was made of cannot be changed; what Keras applies can."""
     public = getattr(keras_elmo, name)
     layer = public(**valid_arguments(name))
-    for parameter in inspect.signature(public).parameters:
+    for parameter in parameters_of(public):
         if parameter in vars(layer) and parameter not in ("trainable", "tokenizer"):
             with pytest.raises(AttributeError, match=f"`{parameter}` of {name} must"):
                 setattr(layer, parameter, 0.5)
