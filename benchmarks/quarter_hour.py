@@ -6,13 +6,12 @@ parts and go back in parts; each holds the hashes of all.
     python benchmarks/quarter_hour.py pack --corpus prepared/ --validation dev/ \\
         --out parts              # here: text, Keras, this package; a run, to go on
     python benchmarks/quarter_hour.py unpack --parts parts --out host  # there
-    export KERAS_BACKEND=jax PYTHONPATH=host/site
-    python benchmarks/quarter_hour.py train --host host --sizes original --out speed \\
-        --minutes 1 --ready 5    # how fast is it?
-    python benchmarks/quarter_hour.py train --host host --out host/run --minutes 5 \\
-        --plan 10 --sizes saved_models/options_en.json
+    sh saved_models/train_gpu.sh host saved_models/options_en.json  # there
     python benchmarks/quarter_hour.py bring --run host/run --out back  # there
+    python benchmarks/quarter_hour.py bring --run host/longer --weights --out longer
     python benchmarks/quarter_hour.py unpack --parts back --out runs/gpu  # here
+    KERAS_BACKEND=jax PYTHONPATH=host/site python benchmarks/quarter_hour.py train \\
+        --host host --sizes original --out speed --minutes 1 --ready 5  # how fast?
 
 Where the checkout travels with a part, leave out the weights of `saved_models`, which
 are 61 MiB of 66: `git sparse-checkout set --no-cone '/*' '!/saved_models/*/'`.
@@ -20,7 +19,7 @@ are 61 MiB of 66: `git sparse-checkout set --no-cone '/*' '!/saved_models/*/'`.
 `keras-elmo prepare` writes `prepared/` and `dev/`. A run that came back goes on here,
 is exported here, or is packed again. Its numbers are rounded to bfloat16, unless
 `bring` has `--exact`. The learning rate falls over the minutes of `--plan`, of all
-stages.
+stages; a run that came with its weights alone is the end of one.
 """
 
 import dataclasses
@@ -55,8 +54,10 @@ _INSTEAD = "regex"
 _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux2014_x86_64")
 _FOLDER = {"type": common.existing, "metavar": "DIR"}
 _REQUIRED = {**_FOLDER, "required": True}
-# Updates until a measurement but the last one: JAX compiles for it, too.
+# Updates until a measurement but that at the end.
 _NEVER = 10**9
+# Where that is kept, in the folder of a run.
+PERPLEXITY = "perplexity.txt"
 # Steps of a repetition with a ready batch.
 _STEPS = 10
 
@@ -92,10 +93,11 @@ def bring(arguments: Sequence[str]) -> None:
         arguments,
         run=(None, "", _REQUIRED),
         exact=(None, "all bits", {"action": "store_true"}),
+        weights=(None, "alone: a run that is not resumed", {"action": "store_true"}),
         file_mib=(15, "of a file"),
         files=(4, "of a part"),
     )
-    files = files_of_run("", options.run, options.exact)
+    files = files_of_run("", options.run, options.exact, options.weights)
     fast = {"mode": "w:gz", "compresslevel": 1}
     write_parts(files, options.out, options.file_mib, options.files, **fast)
 
@@ -119,7 +121,7 @@ def train(arguments: Sequence[str]) -> None:
         dropout=(0.0, "more after three passes over the text"),
         dtype=("mixed_bfloat16", "policy"),
         init=(None, "model to start from", {"metavar": "DIR"}),
-        minutes=(5.0, "of this stage, without the last measurement"),
+        minutes=(5.0, "of this stage, without the measurement"),
         plan=(None, "minutes of all stages (default: of this one)", {"type": float}),
         ready=(0, "repetitions of steps with a batch that is ready"),
     )
@@ -147,7 +149,7 @@ def train(arguments: Sequence[str]) -> None:
     model = keras_elmo.pretrain(
         dataclasses.replace(read(options.sizes), dropout=options.dropout),
         options.host / "corpus",
-        options.host / "validation",
+        None,
         options.out,
         init=options.init,
         vocabulary_size=options.words,
@@ -164,7 +166,10 @@ def train(arguments: Sequence[str]) -> None:
     )
     last = model.history.rows[-1]
     told = f"first step after {moments[0]:.1f} s, then {last.words_per_second:,.0f} "
-    told += f"words/s; perplexity {last.perplexity_mean:,.2f}"
+    held_out = keras_elmo.Corpus(options.host / "validation", model.vocabulary, **rows)
+    perplexity = keras_elmo.perplexity(model, held_out)["mean"]
+    Path(options.out, PERPLEXITY).write_text(f"{perplexity}\n", encoding="utf-8")
+    told += f"words/s; perplexity {perplexity:,.2f}"
     if options.ready:
         text = keras_elmo.Corpus(options.host / "corpus", model.vocabulary, **rows)
         batch = next(text.batches(epoch=0, shapes=text.choose_shapes(True)))
@@ -218,10 +223,12 @@ def files_of(name: str, folder: Path) -> Iterator[tuple[str, bytes]]:
             yield str(Path(name, path.relative_to(folder))), path.read_bytes()
 
 
-def files_of_run(name: str, folder: Path, exact: bool) -> Iterator[tuple[str, bytes]]:
+def files_of_run(
+    name: str, folder: Path, exact: bool, weights_alone: bool = False
+) -> Iterator[tuple[str, bytes]]:
     """Yields what a run needs to go on; the arrays of its last checkpoint one by one.
 
-    The checkpoint has its weights, too.
+    The checkpoint has its weights, and the optimizer's variables.
     """
     for path in sorted(folder.iterdir()):
         if path.suffix in (".csv", ".json", ".txt"):
@@ -229,6 +236,8 @@ def files_of_run(name: str, folder: Path, exact: bool) -> Iterator[tuple[str, by
     last = max(folder.glob("checkpoints/*.npz"))
     with zipfile.ZipFile(last) as file:
         for member in file.namelist():
+            if weights_alone and member.startswith("optimizer/"):
+                continue
             content = file.read(member)
             if member.endswith(".npy"):
                 content = in_planes(content, exact)

@@ -190,3 +190,40 @@ def test_its_script_says_what_it_wants():
     assert done.stderr == (
         "expected: LANGUAGE STEPS DEV TEXT [TEXT ...]; received: en 8000 dev.txt\n"
     )
+
+
+def test_script_of_a_gpu(tmp_path):
+    """The better sizes go on, then in longer rows; a run goes on at once."""
+    log, program = tmp_path / "commands.txt", tmp_path / "bin" / "python3"
+    program.parent.mkdir()
+    program.write_text(f"""#!/bin/sh
+echo "$@" >> {log}
+while [ $# -gt 0 ]; do
+    case $1 in --out) out=$2 ;; esac
+    shift
+done
+mkdir -p $out
+case $out in *narrow) perplexity=100.5 ;; *) perplexity=99.5 ;; esac
+echo $perplexity > $out/perplexity.txt
+""")
+    program.chmod(0o755)
+    path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
+    command = ("sh", SAVED_MODELS / "train_gpu.sh", "host")
+    (tmp_path / "host").mkdir()
+    sizes = [f"{name}.json" for name in ("narrow", "wide", "narrow")]
+    run(*command, *sizes, cwd=tmp_path, PATH=path, MORE="--dtype float32")
+    narrow, wide, _, longest, longer = log.read_text().splitlines()
+    script = SAVED_MODELS / ".." / "benchmarks" / "quarter_hour.py"
+    begin, end = f"{script} train --host host --sizes", "--words 28000 --dtype float32"
+    plan = "--minutes 1.5 --plan 5"
+    assert narrow == f"{begin} narrow.json --out host/run-narrow {plan} {end}"
+    assert wide == f"{begin} wide.json --out host/run-wide {plan} {end}"
+    begin += " host/run/options.json --out"
+    assert longest == f"{begin} host/run --minutes 3.5 --plan 5 {end}"
+    end = f"--minutes 1.5 --init host/run --max-tokens 258 {end}"
+    assert longer == f"{begin} host/longer {end}"
+    assert (tmp_path / "host" / "run" / "perplexity.txt").read_text() == "99.5\n"
+    log.unlink()
+    run(*command, cwd=tmp_path, PATH=path, MINUTES="7", PLAN="12")
+    more, _ = log.read_text().splitlines()
+    assert more == f"{begin} host/run --minutes 7 --plan 12 --words 28000"

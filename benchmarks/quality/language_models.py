@@ -10,18 +10,15 @@ English".
 
 import json
 import lzma
-from collections.abc import Callable
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import common
 import numpy as np
 from measured_model import MeasuredModel
-from scores import Scores
+from scores import Job, Result
 
 import keras_elmo
-
-Say = Callable[[str], None]
 
 # The name of a paradigm's score begins with it.
 PARADIGM = "blimp, "
@@ -35,53 +32,37 @@ def perplexity_key(text: str, rows: str) -> str:
     return f"perplexity, {text}, {rows}"
 
 
-def measure_perplexity(model: MeasuredModel, scores: Scores, say: Say) -> None:
-    """Adds the perplexities of a language that are missing."""
-
-    def measure(model_with_softmax: Any, text: str, max_tokens: int) -> dict[str, Any]:
-        files = common.data_folder() / text / "dev.txt.xz"
-        corpus = keras_elmo.Corpus(
-            files,
-            model_with_softmax.vocabulary,
-            tokenizer=model.tokenizer,
-            max_tokens=max_tokens,
-        )
-        perplexities = keras_elmo.perplexity(model_with_softmax, corpus)
-        return {**perplexities, "score": perplexities["mean"]}
-
-    wanted = {
-        perplexity_key(text, rows): (text, max_tokens)
-        for text in TEXTS[model.language]
-        for rows, max_tokens in ROWS.items()
-    }
-    _measure_missing(wanted, measure, model, scores, say)
+def perplexity_jobs(model: MeasuredModel) -> Iterator[Job]:
+    """Yields the perplexity of each development text."""
+    conditions = {"vectors": model.digest("elmo")}
+    for text in TEXTS[model.language]:
+        for rows in ROWS:
+            keys = (perplexity_key(text, rows),)
+            yield Job(keys, conditions, measure_perplexity, (text, rows))
 
 
-def measure_blimp(model: MeasuredModel, scores: Scores, say: Say) -> None:
-    """Adds the paradigms that are missing; they are English."""
+def measure_perplexity(model: MeasuredModel, text: str, rows: str) -> list[Result]:
+    """Returns the perplexities of a development text."""
+    corpus = keras_elmo.Corpus(
+        common.data_folder() / text / "dev.txt.xz",
+        model.language_model.vocabulary,
+        tokenizer=model.tokenizer,
+        max_tokens=ROWS[rows],
+    )
+    result = keras_elmo.perplexity(model.language_model, corpus)
+    return [{**result, "score": result["mean"]}]
+
+
+def blimp_jobs(model: MeasuredModel) -> Iterator[Job]:
+    """Yields the paradigms, which are English."""
+    conditions = {"vectors": model.digest("elmo")}
     if model.language == "en":
-        folder = common.data_folder() / "blimp"
-        paths = sorted(folder.glob("*.jsonl*"))
-        wanted = {PARADIGM + path.name.partition(".")[0]: (path,) for path in paths}
-        _measure_missing(wanted, measure_pairs, model, scores, say)
+        for path in sorted((common.data_folder() / "blimp").glob("*.jsonl*")):
+            keys = (PARADIGM + path.name.partition(".")[0],)
+            yield Job(keys, conditions, measure_pairs, (path,))
 
 
-def _measure_missing(
-    wanted: dict[str, tuple[Any, ...]],
-    measure: Callable[..., dict[str, Any]],
-    model: MeasuredModel,
-    scores: Scores,
-    say: Say,
-) -> None:
-    vectors = model.digest("elmo")
-    for key, arguments in wanted.items():
-        if not scores.has(key, vectors=vectors):
-            result = measure(model.language_model, *arguments)
-            scores[key] = {"vectors": vectors, **result}
-            say(f"{key}: {result['score']:.2f}")
-
-
-def measure_pairs(model: object, path: Path) -> dict[str, Any]:
+def measure_pairs(model: MeasuredModel, path: Path) -> list[Result]:
     """Returns the number of a paradigm's pairs and the percentages that are right."""
     opened = lzma.open if path.suffix == ".xz" else open
     with opened(path, "rt", encoding="utf-8") as file:
@@ -93,7 +74,7 @@ def measure_pairs(model: object, path: Path) -> dict[str, Any]:
     rows = np.array(
         [
             [s.forward, s.backward, s.forward + s.backward, bool(s.unknown)]
-            for s in keras_elmo.score(model, sentences, 128)
+            for s in keras_elmo.score(model.language_model, sentences, 128)
         ]
     ).reshape(len(pairs), 2, 4)
     right = rows[:, 0, :3] > rows[:, 1, :3]
@@ -103,8 +84,9 @@ def measure_pairs(model: object, path: Path) -> dict[str, Any]:
         for name, chosen in (("all", right), ("known", right[known]))
         if len(chosen)
     }
-    return {
+    result = {
         "phenomenon": pairs[0].get("linguistics_term", ""),
         "score": percentages["all"][-1],
         **percentages,
     }
+    return [result]

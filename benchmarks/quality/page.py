@@ -19,7 +19,8 @@ from task_data import DATA_SETS
 # A header and rows. Without a language all languages are shown.
 Table = tuple[list[str], list[list[str]]]
 
-_HEADS = {"crf": "biLSTM, CRF", "softmax": "biLSTM, softmax"}
+# What is compared with static vectors.
+_COMPARED = {"elmo": "ELMo", "both": "[static; ELMo]"}
 # The log-likelihoods of a sentence.
 _DIRECTIONS = ("forward", "backward", "sum")
 _BY_PHENOMENON = itemgetter("phenomenon")
@@ -30,7 +31,7 @@ _TABLE = re.compile("<!-- table (.+?) -->\n.*?<!-- end -->", flags=re.DOTALL)
 def write(path: Path, scores: Scores) -> None:
     """Fills the tables of a Markdown page between their marks.
 
-    A mark names a table, and perhaps a language: `<!-- table heads en -->`.
+    A mark names a table, and perhaps a language: `<!-- table tasks en -->`.
     """
 
     def filled(mark: re.Match[str]) -> str:
@@ -104,36 +105,44 @@ def _phenomenon_row(name: str, paradigms: Sequence[dict[str, Any]]) -> list[str]
     return cells
 
 
-def _heads(scores: Scores, language: str) -> Table:
-    """One row per data set and head of `Tagger` or `TextClassifier`."""
+def _tasks(scores: Scores, language: str) -> Table:
+    """One row per data set, below the head of `Tagger` or `TextClassifier`."""
     rows = []
     for name, data_set in DATA_SETS.items():
-        if data_set.language not in _languages(language):
-            continue
-        for head in tasks.heads(name):
-            kept = {
-                vectors: _seeds(scores, tasks.Run(name, vectors, head, 0))
-                for vectors in tasks.VECTORS
-            }
-            if any(kept.values()):
-                cells = [_cell([run["score"] for run in kept[v]]) for v in kept]
-                cost = _cost(kept["both"])
-                rows.append([data_set.title, _HEADS[head], *cells, *cost])
-    header = ["Task", "Head", "Static", "ELMo", "[static; ELMo]", "Seconds", "MB"]
+        kept = {
+            vectors: _seeds(scores, data_set.language, name, vectors)
+            for vectors in tasks.VECTORS
+        }
+        if data_set.language in _languages(language) and any(kept.values()):
+            values = {v: [run["score"] for run in kept[v]] for v in kept}
+            cells = [_cell(values[v]) for v in kept]
+            fewer = [_fewer_errors(values["static"], values[v]) for v in _COMPARED]
+            rows.append([data_set.title, *cells, *fewer, *_cost(kept["both"])])
+    fewer = [f"Errors fewer than static, {title}" for title in _COMPARED.values()]
+    header = ["Task", "Static", *_COMPARED.values(), *fewer, "Seconds", "MB"]
     return header, rows
 
 
-def _seeds(scores: Scores, first: tasks.Run) -> list[dict[str, Any]]:
+def _seeds(
+    scores: Scores, language: str, name: str, vectors: str
+) -> list[dict[str, Any]]:
     """Returns the scores of all seeds that have the vectors of the first one."""
-    language = DATA_SETS[first.data_set].language
     keys = []
-    while (run := first._replace(seed=len(keys))).key in scores:
-        keys.append(run.key)
-    if first.vectors == "static":
+    while (key := tasks.key(name, vectors, seed=len(keys))) in scores:
+        keys.append(key)
+    if vectors == "static":
         kept = [scores[key] for key in keys]
     else:
         kept = _current(scores, language, keys)
     return [run for run in kept if run["vectors"] == kept[0]["vectors"]]
+
+
+def _fewer_errors(static: Sequence[float], other: Sequence[float]) -> str:
+    """Returns by how much the mean error is smaller."""
+    if not static or not other:
+        return ""
+    error, smaller = (100 - statistics.mean(values) for values in (static, other))
+    return f"{1 - smaller / error:.0%}".replace("%", " %")
 
 
 def _cell(values: Sequence[float]) -> str:
@@ -173,6 +182,6 @@ def _layers(scores: Scores, language: str) -> Table:
 _TABLES: dict[str, Callable[[Scores, str], Table]] = {
     "perplexity": _perplexities,
     "blimp": _blimp,
-    "heads": _heads,
+    "tasks": _tasks,
     "layers": _layers,
 }

@@ -1,13 +1,13 @@
 """What single layers know of the senses of words, without any trained head."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import common
 import numpy as np
 import senses
 import word_in_context
 from measured_model import MeasuredModel
-from scores import Scores
+from scores import Job, Result
 
 NUM_LAYERS = 3
 VECTORS = {"elmo": "ELMo", "random": "Random biLM"}
@@ -35,39 +35,49 @@ def key(probe: str, vectors: str, layer: int) -> str:
     return f"{probe}, {vectors}:{layer}"
 
 
-def measure(model: MeasuredModel, scores: Scores, say: Callable[[str], None]) -> None:
-    """Adds the scores of a language's probes that are missing."""
-    measured = {"en": _senses, "ko": _word_in_context}[model.language]
+def jobs(model: MeasuredModel) -> Iterator[Job]:
+    """Yields the probes of the model's language, for each of `VECTORS`."""
+    language = model.language
     for vectors in VECTORS:
-        digest = model.digest(vectors)
-        keys = [key(probe, vectors, 0) for probe in TITLES[model.language]]
-        if not all(scores.has(name, vectors=digest) for name in keys):
-            added = measured(vectors, model)
-            scores.add(
-                {name: {"vectors": digest, "score": added[name]} for name in added}
-            )
-            for name, score in added.items():
-                say(f"{name}: {score:.2f}")
+        keys = [
+            key(probe, vectors, layer)
+            for layer in range(NUM_LAYERS)
+            for probe in TITLES[language]
+        ]
+        conditions = {"vectors": model.digest(vectors)}
+        measure = {"en": measure_senses, "ko": measure_words_in_context}[language]
+        yield Job(tuple(keys), conditions, measure, (vectors,))
+    if language == "en":
+        yield Job((MOST_FREQUENT,), {}, measure_most_frequent, ())
 
 
-def _senses(vectors: str, model: MeasuredModel) -> dict[str, float]:
-    folder = common.data_folder() / "semcor"
+def measure_senses(model: MeasuredModel, vectors: str) -> list[Result]:
+    """Returns the accuracies of senses in SemCor, layer by layer."""
     mentions, of_mentions = {}, {}
     for split in ("train", "dev"):
-        sentences, mentions[split] = senses.read_senses(folder / f"{split}.jsonl.xz")
+        sentences, mentions[split] = _read_senses(split)
         layers = model.layers(vectors, sentences)
         of_mentions[split] = senses.mention_vectors(layers, mentions[split])
-    scores = {}
-    for layer, (train, dev) in enumerate(zip(*of_mentions.values(), strict=True)):
+    results = []
+    for train, dev in zip(*of_mentions.values(), strict=True):
         lexicon = senses.SenseLexicon(mentions["train"], train)
-        for probe, method in _METHODS.items():
-            accuracy = lexicon.accuracy(method, mentions["dev"], dev)
-            scores[key(probe, vectors, layer)] = accuracy
-        scores[MOST_FREQUENT] = lexicon.accuracy("most_frequent", mentions["dev"], dev)
-    return scores
+        for method in _METHODS.values():
+            score = lexicon.accuracy(method, mentions["dev"], dev)
+            results.append({"score": score})
+    return results
 
 
-def _word_in_context(vectors: str, model: MeasuredModel) -> dict[str, float]:
+def measure_most_frequent(model: MeasuredModel) -> list[Result]:
+    """Returns the accuracy of the most frequent sense of a lemma in SemCor."""
+    (_, train), (_, dev) = map(_read_senses, ("train", "dev"))
+    # Any vectors do.
+    none = np.ones((len(train), 1))
+    lexicon = senses.SenseLexicon(train, none)
+    return [{"score": lexicon.accuracy("most_frequent", dev, none[: len(dev)])}]
+
+
+def measure_words_in_context(model: MeasuredModel, vectors: str) -> list[Result]:
+    """Returns the accuracies of words in context in KoBEST, layer by layer."""
     splits = []
     for split in ("train", "dev"):
         pairs = word_in_context.read_pairs(
@@ -76,14 +86,21 @@ def _word_in_context(vectors: str, model: MeasuredModel) -> dict[str, float]:
         sentences = [tokens for pair in pairs for tokens in pair.sentences]
         layers = list(model.layers(vectors, sentences))
         splits.append((pairs, layers, np.array([pair.same for pair in pairs])))
-    scores = {}
-    for probe, vector in _PLACES.items():
+    by_probe = []
+    for vector in _PLACES.values():
         (train, same), (dev, dev_same) = (
             (word_in_context.cosines(vector, layers, pairs), same)
             for pairs, layers, same in splits
         )
-        for layer in range(len(train)):
-            scores[key(probe, vectors, layer)] = word_in_context.accuracy(
-                train[layer], same, dev[layer], dev_same
-            )
-    return scores
+        by_probe.append(
+            [
+                word_in_context.accuracy(one, same, other, dev_same)
+                for one, other in zip(train, dev, strict=True)
+            ]
+        )
+    by_layer = zip(*by_probe, strict=True)
+    return [{"score": score} for scores in by_layer for score in scores]
+
+
+def _read_senses(split: str) -> tuple[list[list[str]], list[senses.Mention]]:
+    return senses.read_senses(common.data_folder() / "semcor" / f"{split}.jsonl.xz")

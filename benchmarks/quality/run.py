@@ -1,8 +1,8 @@
-"""What is a model worth? Its perplexity, BLiMP, and every task, beside static vectors.
+"""What is a model worth? Its perplexity, BLiMP, and six tasks, beside static vectors.
 
-Measures frozen models, and `Tagger` and `TextClassifier` on them. A score that is kept
-in the file of scores is not measured again. Then fills the tables of docs/results.md
-and the models' cards, and draws the cards' figures.
+Measures frozen models, and `Tagger` and `TextClassifier` on them, on every processor. A
+score that is kept in the file of scores is not measured again. Then fills the tables of
+docs/results.md and the models' cards, and draws the cards' figures.
 
     python benchmarks/quality/run.py \\
         --elmo en=saved_models/elmo-en ko=saved_models/elmo-ko \\
@@ -10,20 +10,27 @@ and the models' cards, and draws the cards' figures.
 """
 
 import argparse
+import multiprocessing
+import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 sys.path.append(str(Path(__file__).parents[1]))
 
 import common
-from scores import Scores
+from scores import Job, Result, Scores
 from task_data import DATA_SETS
 
 _CURVES = common.ROOT / "benchmarks" / "results" / "training_curves.csv"
-_EXPERIMENTS = ("perplexity", "blimp", "layers", "heads")
+_EXPERIMENTS = ("perplexity", "tasks", "layers", "blimp")
 _VECTORS = ("static", "elmo", "both")
+# Language, biLM, static vectors.
+_Paths = tuple[str, str, str | None]
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -39,8 +46,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         experiments=(names, "to measure", {"choices": names, "nargs": "*"}),
         tasks=(list(DATA_SETS), "to measure", {"choices": DATA_SETS, "nargs": "*"}),
         vectors=(list(_VECTORS), "below heads", {"choices": _VECTORS, "nargs": "*"}),
-        seeds=(1, "of each head"),
+        seeds=(3, "of each head"),
         epochs=(None, "at most; by default as the tasks have it", {"type": int}),
+        processes=(os.cpu_count() or 1, "at once, of one thread each"),
         scores=Path(__file__).with_name("scores.json"),
         page=(
             common.ROOT / "docs" / "results.md",
@@ -51,7 +59,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     scores = Scores(options.scores)
     if options.elmo:
-        _measure(options, scores)
+        missing = [
+            (paths, job) for paths, job in _jobs(options) if not scores.have(job)
+        ]
+        for job, results in _measured(missing, options.processes):
+            scores.add(job, results)
+            for key, result in zip(job.keys, results, strict=True):
+                _say(f"{key}: {result['score']:.2f}")
     import figures
     import page
 
@@ -62,26 +76,56 @@ def main(arguments: Sequence[str] | None = None) -> None:
     figures.draw_perplexities(_CURVES, folder)
 
 
-def _measure(options: argparse.Namespace, scores: Scores) -> None:
+def _jobs(options: argparse.Namespace) -> Iterator[tuple[_Paths, Job]]:
+    """Yields what is measured, long jobs before short ones."""
     import language_models
     import probes
     import tasks
+
+    fit = {} if options.epochs is None else {"epochs": options.epochs}
+    jobs: dict[str, Callable[..., Iterator[Job]]] = {
+        "perplexity": language_models.perplexity_jobs,
+        "tasks": lambda model: tasks.jobs(
+            model, options.tasks, options.vectors, options.seeds, **fit
+        ),
+        "layers": probes.jobs,
+        "blimp": language_models.blimp_jobs,
+    }
+    static = dict(options.static)
+    # Perplexity first: it tells which model the other scores belong to.
+    for name in (name for name in _EXPERIMENTS if name in options.experiments):
+        for language, path in options.elmo:
+            paths = (language, path, static.get(language))
+            yield from ((paths, job) for job in jobs[name](_model(*paths)))
+
+
+def _measured(
+    jobs: Sequence[tuple[_Paths, Job]], processes: int
+) -> Iterator[tuple[Job, list[Result]]]:
+    if processes == 1:
+        yield from ((job, _measure(paths, job)) for paths, job in jobs)
+        return
+    # Read by the processes that are started now, before they import TensorFlow.
+    os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"), "1")
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(processes, mp_context=context)
+    try:
+        waited = {pool.submit(_measure, paths, job): job for paths, job in jobs}
+        yield from ((waited[done], done.result()) for done in as_completed(waited))
+    finally:
+        # Where one failed, the others are not measured for nothing.
+        pool.shutdown(cancel_futures=True)
+
+
+def _measure(paths: _Paths, job: Job) -> list[Result]:
+    return job.measure(_model(*paths), *job.arguments)
+
+
+@cache
+def _model(*paths: Any) -> Any:
     from measured_model import MeasuredModel
 
-    runs = list(tasks.runs(options.tasks, options.vectors, options.seeds))
-    fit = {} if options.epochs is None else {"epochs": options.epochs}
-    static = dict(options.static)
-    for language, path in options.elmo:
-        model = MeasuredModel(language, path, static.get(language))
-        # Perplexity first: it tells which model the other scores belong to.
-        if "perplexity" in options.experiments:
-            language_models.measure_perplexity(model, scores, _say)
-        if "blimp" in options.experiments:
-            language_models.measure_blimp(model, scores, _say)
-        if "layers" in options.experiments:
-            probes.measure(model, scores, _say)
-        if "heads" in options.experiments:
-            tasks.measure(runs, model, scores, _say, **fit)
+    return MeasuredModel(*paths)
 
 
 def _of_a_language(argument: str) -> tuple[str, str]:

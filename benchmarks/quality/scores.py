@@ -1,40 +1,54 @@
-"""The file that keeps what was measured."""
+"""What is measured, one job after another, and the file that keeps its scores."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from keras_elmo.utils.files import write_json
 
+# A score, and what else was measured.
+Result = dict[str, Any]
 
-class Scores(dict[str, dict[str, Any]]):
-    """What was measured; each score is written to a JSON file at once.
 
-    Hours of measuring resume where they stopped, and two processes may measure at the
-    same time. What was measured under other conditions is measured again.
+class Job(NamedTuple):
+    """Scores that are measured together.
+
+    Args:
+        keys: their names.
+        conditions: what they depend on, and are kept with.
+        measure: takes a `MeasuredModel` and `arguments`; returns a result for each key.
+        arguments: the others of `measure`.
+    """
+
+    keys: tuple[str, ...]
+    conditions: Result
+    measure: Callable[..., list[Result]]
+    arguments: tuple[Any, ...]
+
+
+class Scores(dict[str, Result]):
+    """What was measured; each job's scores are written to a JSON file at once.
+
+    Hours of measuring go on where they stopped. What was measured under other
+    conditions is measured again.
     """
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
-        self._read()
+        if path.exists():
+            self.update(json.loads(path.read_text(encoding="utf-8")))
 
-    def _read(self) -> None:
-        if self._path.exists():
-            self.update(json.loads(self._path.read_text(encoding="utf-8")))
+    def have(self, job: Job) -> bool:
+        """Whether all of it was measured under its conditions."""
+        return all(
+            key in self and job.conditions.items() <= self[key].items()
+            for key in job.keys
+        )
 
-    def has(self, key: str, **conditions: Any) -> bool:
-        """Whether that was measured under these conditions, as the score keeps them."""
-        # Perhaps by another process.
-        self._read()
-        return key in self and conditions.items() <= self[key].items()
-
-    def __setitem__(self, key: str, value: dict[str, Any]) -> None:
-        self.add({key: value})
-
-    def add(self, scores: Mapping[str, dict[str, Any]]) -> None:
-        """Adds scores, all of them or none."""
-        self._read()
-        self.update(scores)
+    def add(self, job: Job, results: Sequence[Result]) -> None:
+        """Adds the scores of a job, all of them or none."""
+        measured = zip(job.keys, results, strict=True)
+        self.update({key: job.conditions | result for key, result in measured})
         write_json(self._path, dict(sorted(self.items())))

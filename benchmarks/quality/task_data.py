@@ -73,17 +73,10 @@ def read_tsv(path: Path) -> Iterable[tuple[str, str]]:
                 yield text, label
 
 
-_EWT, _GSD = "ud_en_ewt/{}.conllu.xz", "ud_ko_gsd/{}.conllu.xz"
 DATA_SETS = {
-    "ewt-upos": DataSet("UD EWT, universal parts of speech", "en", _EWT, "upos"),
-    "ewt-xpos": DataSet(
-        "UD EWT, parts of speech of the Penn Treebank", "en", _EWT, "xpos"
-    ),
-    "gsd-upos": DataSet(
-        "UD GSD, universal parts of speech (Korean)", "ko", _GSD, "upos"
-    ),
-    "gsd-xpos": DataSet(
-        "UD GSD, parts of speech of Sejong (Korean)", "ko", _GSD, "xpos"
+    "ewt": DataSet("UD EWT, parts of speech", "en", "ud_en_ewt/{}.conllu.xz", "upos"),
+    "gsd": DataSet(
+        "UD GSD, parts of speech (Korean)", "ko", "ud_ko_gsd/{}.conllu.xz", "upos"
     ),
     "wnut17": DataSet("WNUT-17, entities (span F1)", "en", "wnut17/{}.conll"),
     "sst2": DataSet("SST-2, sentiment", "en", "sst/sst2.{}.txt", read=read_labelled),

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import ml_dtypes
 import numpy as np
@@ -97,6 +98,29 @@ def test_a_run_comes_back(quarter_hour, tmp_path, exact):
     tolerance = 0 if exact else 2**-8
     for one, two in zip(model.get_weights(), other.get_weights(), strict=True):
         np.testing.assert_allclose(two, one, rtol=tolerance)
+
+
+# Its weights are those of its last step.
+@pytest.mark.filterwarnings("ignore:.*no validation has chosen weights:UserWarning")
+def test_weights_come_back_alone(quarter_hour, tmp_path):
+    """They can be exported and trained further, but the run is not resumed."""
+    run, back, out = (tmp_path / name for name in ("run", "back", "out"))
+    write_pretrained(run, CONFIG, ALL_WORDS)
+    model = model_of(CONFIG, ALL_WORDS)
+    model.compile(optimizer="adam")
+    model.optimizer.build(model.trainable_variables)
+    save_checkpoint(run / "checkpoints/step-00000001.npz", model, {"step": 1})
+    sizes = {}
+    for alone in ([], ["--weights"]):
+        quarter_hour.main(["bring", "--run", str(run), "--out", str(back), *alone])
+        sizes[len(alone)] = sum(path.stat().st_size for path in back.glob("*/[0-9]*"))
+        quarter_hour.main(["unpack", "--parts", str(back), "--out", str(out)])
+        loaded = keras_elmo.load_language_model(out).get_weights()
+        for one, two in zip(model.get_weights(), loaded, strict=True):
+            np.testing.assert_allclose(two, one, rtol=2**-8)
+        shutil.rmtree(back)
+        shutil.rmtree(out)
+    assert sizes[1] < sizes[0]
 
 
 @pytest.mark.whole

@@ -44,19 +44,22 @@ def measured(quality, tmp_path, monkeypatch):
     return model, quality("scores").Scores(tmp_path / "scores.json")
 
 
-def nothing(message):
-    """Stands for a line of progress."""
+def add_all(jobs, model, scores):
+    """Measures what is missing; returns how many jobs were."""
+    missing = [job for job in jobs if not scores.have(job)]
+    for job in missing:
+        scores.add(job, job.measure(model, *job.arguments))
+    return len(missing)
 
 
 def test_pairs(quality, measured):
     """All pairs, and those without unknown words; Korean has none."""
     model, scores = measured
-    models = quality("language_models")
+    jobs = quality("language_models").blimp_jobs
     model.language = "ko"
-    models.measure_blimp(model, scores, nothing)
-    assert not scores
+    assert not list(jobs(model))
     model.language = "en"
-    models.measure_blimp(model, scores, nothing)
+    assert add_all(jobs(model), model, scores) == 2
     wanted = {"vectors": model.digest("elmo"), **FIGURES}
     assert scores == {"blimp, some_pairs": wanted, "blimp, the_same_again": wanted}
     page = quality("page")
@@ -67,33 +70,17 @@ def test_pairs(quality, measured):
 
 def test_measured_paradigms_are_kept(quality, measured, monkeypatch):
     model, scores = measured
-    models = quality("language_models")
-    seen = []
-
-    def stopped(model, path):
-        if seen:
-            raise KeyboardInterrupt
-        seen.append(path)
-        return FIGURES
-
-    monkeypatch.setattr(models, "measure_pairs", stopped)
-    with pytest.raises(KeyboardInterrupt):
-        models.measure_blimp(model, scores, nothing)
-    again = []
-    monkeypatch.setattr(
-        models, "measure_pairs", lambda *given: again.append(given) or FIGURES
-    )
-    models.measure_blimp(model, scores, nothing)
-    assert len(seen) == len(again) == 1
+    jobs = quality("language_models").blimp_jobs
+    assert add_all(list(jobs(model))[:1], model, scores) == 1
+    assert add_all(jobs(model), model, scores) == 1
     # Another model has measured nothing yet.
     monkeypatch.setattr(model, "digest", lambda name: "another")
-    models.measure_blimp(model, scores, nothing)
-    assert len(again) == 3
+    assert add_all(jobs(model), model, scores) == 2
 
 
 def test_perplexities(quality, measured):
     model, scores = measured
-    quality("language_models").measure_perplexity(model, scores, nothing)
+    add_all(quality("language_models").perplexity_jobs(model), model, scores)
     rows, paragraphs = (
         scores[f"perplexity, enwiki, {name}"] for name in ("rows", "paragraphs")
     )
@@ -115,7 +102,7 @@ def test_no_known_words(quality):
 
 def test_scores_of_a_former_model_are_left_out(quality):
     """The newest model is that of the perplexity, which is measured first."""
-    page, run = quality("page"), quality("tasks").Run
+    page, tasks = quality("page"), quality("tasks")
     scores = {
         "perplexity, enwiki, rows": {"score": 62.7, "vectors": "new"},
         "perplexity, enwiki, paragraphs": {"score": 58.8, "vectors": "old"},
@@ -125,11 +112,13 @@ def test_scores_of_a_former_model_are_left_out(quality):
     }
     cost = {"seconds": 90.4, "bytes": 52e6}
     for kind, vectors in (("elmo", "old"), ("both", "text+new"), ("static", "text")):
-        key = run("wnut17", kind, "crf", 0).key
-        scores[key] = {"score": 45.0, "vectors": vectors, **cost}
+        scores[tasks.key("wnut17", kind, 0)] = {
+            "score": 45.0,
+            "vectors": vectors,
+            **cost,
+        }
     assert "| enwiki/dev | 62.7 |  |" in page.table("perplexity", "en", scores)
     table = page.table("layers", "en", scores)
     assert "60.00" not in table and "61.00" in table and "50.00" in table
-    assert page.table("heads", "en", scores).endswith(
-        "| biLSTM, CRF | 45.00 |  | 45.00 | 90 | 52 |"
-    )
+    table = page.table("tasks", "en", scores)
+    assert table.endswith("| 45.00 |  | 45.00 |  | 0 % | 90 | 52 |")

@@ -1,6 +1,7 @@
 """The whole benchmark on made-up data, and the pages it fills."""
 
 import json
+import os
 
 import pytest
 
@@ -10,7 +11,7 @@ pytestmark = pytest.mark.graph
 
 PAGE = """# Results
 
-<!-- table heads -->
+<!-- table tasks -->
 old
 <!-- end -->
 Said by a person.
@@ -19,7 +20,7 @@ Said by a person.
 """
 CARD = """# A model
 
-<!-- table heads ko -->
+<!-- table tasks ko -->
 <!-- end -->
 <!-- table layers ko -->
 <!-- end -->
@@ -49,35 +50,31 @@ def test_the_whole_benchmark(quality, data, encoder, pages, tmp_path, monkeypatc
     )
     scores = tmp_path / "scores.json"
     arguments = ["--elmo", f"en={model}", f"ko={model}"]
-    arguments += ["--experiments", "heads", "layers", "--tasks", "sst2", "gsd-upos"]
-    arguments += ["--vectors", "elmo"]
+    arguments += ["--experiments", "tasks", "layers", "--tasks", "sst2", "gsd"]
+    arguments += ["--vectors", "elmo", "--seeds", "1", "--processes", "1"]
     arguments += ["--epochs", "1", "--scores", str(scores), *options]
     main = quality("run").main
     main(arguments)
     kept = json.loads(scores.read_text(encoding="utf-8"))
     assert all(0 <= score["score"] <= 100 for score in kept.values())
     tasks = {key for key in kept if key.startswith("task")}
-    assert tasks == {
-        "task, sst2, elmo, softmax, seed 0",
-        *(f"task, gsd-upos, elmo, {head}, seed 0" for head in ("crf", "softmax")),
-    }
+    assert tasks == {"task, sst2, elmo, seed 0", "task, gsd, elmo, seed 0"}
     assert {key.split(",")[0] for key in kept.keys() - tasks} == {
         *("semcor", "semcor by means", "kobest wic", "kobest wic by places")
     }
     text = page.read_text(encoding="utf-8")
     assert "old" not in text and "Said by a person." in text
-    assert "| SST-2, sentiment | biLSTM, softmax |  |" in text
+    assert "| SST-2, sentiment |  |" in text
     assert str(tmp_path) not in text + scores.read_text(encoding="utf-8")
     text_of_card = card.read_text(encoding="utf-8")
-    assert "| UD GSD, universal parts of speech (Korean) |" in text_of_card
+    assert "| UD GSD, parts of speech (Korean) |" in text_of_card
     assert "| KoBEST, word in context (Korean), ELMo |" in text_of_card
     assert "SST" not in text_of_card and "SemCor" not in text_of_card
     figures = {path.name for path in (page.parent / "figures").iterdir()}
     assert figures == {f"perplexity-elmo-{language}.png" for language in ("en", "ko")}
 
     # Nothing is measured again, and the page stays the same.
-    monkeypatch.setattr(quality("tasks"), "_measure", None)
-    monkeypatch.setattr(quality("senses"), "read_senses", None)
+    monkeypatch.setattr(quality("run"), "_measure", None)
     main(arguments)
     assert page.read_text(encoding="utf-8") == text
     assert json.loads(scores.read_text(encoding="utf-8")) == kept
@@ -103,27 +100,49 @@ def test_layers_have_columns(quality):
 
 
 def test_a_cell_is_a_mean_and_a_deviation(quality):
-    page, run = quality("page"), quality("tasks").Run
+    page, key = quality("page"), quality("tasks").key
     cost = {"seconds": 60.0, "bytes": 1e6, "vectors": "v"}
     scores = {
-        run("sst2", vectors, "softmax", seed).key: {"score": value, **cost}
+        key("sst2", vectors, seed): {"score": value, **cost}
         for vectors, values in (("static", (80, 82)), ("both", (88,)))
         for seed, value in enumerate(values)
     }
-    (row,) = page.table("heads", "en", scores).splitlines()[2:]
-    cells = "81.00 ± 1.41 |  | 88.00 | 60 | 1 |"
-    assert row == f"| SST-2, sentiment | biLSTM, softmax | {cells}"
+    (row,) = page.table("tasks", "en", scores).splitlines()[2:]
+    cells = "81.00 ± 1.41 |  | 88.00 |  | 37 % | 60 | 1 |"
+    assert row == f"| SST-2, sentiment | {cells}"
     # A mean has one kind of vectors.
-    scores[run("sst2", "static", "softmax", 1).key]["vectors"] = "other"
-    assert "| 80.00 |  |" in page.table("heads", "en", scores)
+    scores[key("sst2", "static", 1)]["vectors"] = "other"
+    assert "| 80.00 |  | 88.00 |  | 40 % |" in page.table("tasks", "en", scores)
 
 
-def test_two_may_measure_at_once(quality, tmp_path):
-    """For example one language each."""
-    one, other = (quality("scores").Scores(tmp_path / "scores.json") for _ in range(2))
-    one["a"] = {"score": 1.0}
-    other["b"] = {"score": 2.0}
-    one["c"] = {"score": 3.0}
-    again = quality("scores").Scores(tmp_path / "scores.json")
-    assert [again[key]["score"] for key in "abc"] == [1.0, 2.0, 3.0]
-    assert "d" not in again
+def test_a_job_adds_all_its_scores_or_none(quality, tmp_path):
+    module = quality("scores")
+    scores, job = module.Scores(tmp_path / "scores.json"), module.Job
+    one, two = {"score": 1.0}, {"score": 2.0}
+    scores.add(job(("b", "a"), {"vectors": "v"}, None, ()), [one, two])
+    again = module.Scores(tmp_path / "scores.json")
+    assert again == {"a": {"vectors": "v", **two}, "b": {"vectors": "v", **one}}
+    assert again.have(job(("a", "b"), {"vectors": "v"}, None, ()))
+    assert not again.have(job(("a",), {"vectors": "w"}, None, ()))
+    assert not again.have(job(("a", "c"), {"vectors": "v"}, None, ()))
+    with pytest.raises(ValueError, match="shorter"):
+        scores.add(job(("c", "d"), {}, None, ()), [one])
+    assert "c" not in scores
+
+
+def test_several_processes_measure(quality):
+    """Each has one thread, and its results are those of its job."""
+    run, job = quality("run"), quality("scores").Job
+    jobs = [(("en", "", None), job((name,), {}, _threads, (name,))) for name in "abc"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "_measure", _measured_without_a_model)
+        results = {one.keys: found for one, found in run._measured(jobs, 2)}
+    assert results == {(name,): [{"score": f"{name} 1"}] for name in "abc"}
+
+
+def _threads(model, name):
+    return [{"score": f"{name} {os.environ['TF_NUM_INTRAOP_THREADS']}"}]
+
+
+def _measured_without_a_model(paths, job):
+    return job.measure(None, *job.arguments)

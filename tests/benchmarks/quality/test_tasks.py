@@ -9,42 +9,44 @@ pytestmark = [pytest.mark.graph, pytest.mark.slow, pytest.mark.usefixtures("eage
 
 @pytest.fixture
 def measure(quality, data, encoder, tmp_path, monkeypatch):
-    """Measures runs, and returns the names of those that were missing."""
+    """Measures a task, and returns the names of the scores that were missing."""
     monkeypatch.setenv("KERAS_ELMO_DATA", str(data))
     monkeypatch.setattr(keras_elmo, "load", lambda source: encoder)
     static = tmp_path / "static.txt"
     static.write_text("bank 1 0\nriver 0 1\nflows 1 1\n", encoding="utf-8")
     scores = quality("scores").Scores(tmp_path / "scores.json")
 
-    def measure(*runs, language="en", epochs=1):
+    def measure(name, vectors, seeds=1, language="en", epochs=1):
         model = quality("measured_model").MeasuredModel(
             language, "model", measure.static
         )
-        lines = []
-        runs = [quality("tasks").Run(*run) for run in runs]
-        quality("tasks").measure(runs, model, scores, lines.append, epochs=epochs)
-        return [line.partition(":")[0] for line in lines]
+        jobs = quality("tasks").jobs(model, [name], [vectors], seeds, epochs=epochs)
+        missing = [job for job in jobs if not scores.have(job)]
+        for job in missing:
+            scores.add(job, job.measure(model, *job.arguments))
+        return [key for job in missing for key in job.keys]
 
     measure.scores, measure.static = scores, static
     return measure
 
 
-def test_a_kept_run_is_not_repeated(measure):
-    run = "sst2", "static", "softmax", 0
-    (key,) = measure(run)
+def test_a_kept_score_is_not_measured_again(measure):
+    (key,) = measure("sst2", "static")
+    assert key == "task, sst2, static, seed 0"
     first = measure.scores[key]
-    assert measure(run) == []
+    # Another seed is missing.
+    assert measure("sst2", "static", seeds=2) == ["task, sst2, static, seed 1"]
+    assert measure("sst2", "static", seeds=2) == []
     assert measure.scores[key] == first
-    # Another seed is another run, and other vectors are measured again.
+    # Other vectors are measured again.
     measure.static.write_text("bank 1 2\nflows 2 1\n", encoding="utf-8")
-    other = "task, sst2, static, softmax, seed 1"
-    assert measure(run, ("sst2", "static", "softmax", 1)) == [key, other]
+    assert measure("sst2", "static") == [key]
     measure.static = None
-    assert measure(("sst2", "static", "softmax", 2)) == []
+    assert measure("sst2", "static") == measure("sst2", "both") == []
 
 
 def test_spans_are_scored_by_f1(measure):
-    (key,) = measure(("wnut17", "both", "crf", 0), epochs=2)
+    (key,) = measure("wnut17", "both", epochs=2)
     score = measure.scores[key]
     assert score["score"] == pytest.approx(100 * score["scores"]["f1"])
     assert score["scores"]["f1"] == pytest.approx(max(score["by_epoch"]), abs=1e-4)
@@ -53,17 +55,17 @@ def test_spans_are_scored_by_f1(measure):
 @pytest.mark.parametrize(
     ("data_set", "vectors", "language"),
     [
-        ("ewt-upos", "elmo", "en"),
-        ("gsd-upos", "static", "ko"),
+        ("ewt", "elmo", "en"),
+        ("gsd", "static", "ko"),
         ("sst2", "static", "en"),
         ("nsmc", "both", "ko"),
     ],
 )
 def test_every_form_of_data(measure, data_set, vectors, language):
-    run = data_set, vectors, "softmax", 0
     # A model measures the tasks of its language.
-    assert measure(run, language="en" if language == "ko" else "ko") == []
-    (key,) = measure(run, language=language)
+    other = "en" if language == "ko" else "ko"
+    assert measure(data_set, vectors, language=other) == []
+    (key,) = measure(data_set, vectors, language=language)
     score = measure.scores[key]
     assert 0 <= score["score"] <= 100 and len(score["by_epoch"]) == 1
     assert score["bytes"] > 0
@@ -78,7 +80,7 @@ def test_data_are_read_as_they_are_meant(quality, data, monkeypatch):
         assert (len(train[0]), len(dev[0])) == (40, 9)
         return train[0][0], train[1][0]
 
-    assert first("ewt-upos") == (["bank", "flows"], ["NOUN", "VERB"])
+    assert first("ewt") == (["bank", "flows"], ["NOUN", "VERB"])
     assert first("wnut17") == (["the", "bank", "flows"], ["O", "B-location", "O"])
     assert first("sst5") == (["bank", "flows", "."], "0")
     # A line without a text is left out.
