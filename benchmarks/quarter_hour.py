@@ -22,6 +22,7 @@ is exported here, or is packed again. Its numbers are rounded to bfloat16, unles
 stages; a run that came with its weights alone is the end of one.
 """
 
+import argparse
 import dataclasses
 import hashlib
 import io
@@ -64,15 +65,17 @@ _STEPS = 10
 
 def pack(arguments: Sequence[str]) -> None:
     """Puts text, packages and a run into parts."""
+    prepared = {**_REQUIRED, "type": _prepared}
     options = common.options(
         __doc__,
         arguments,
-        corpus=(None, "prepared text", _REQUIRED),
-        validation=(None, "prepared text", _REQUIRED),
+        corpus=(None, "prepared text", prepared),
+        validation=(None, "prepared text", prepared),
         run=(None, "to go on", _FOLDER),
         python=("3.12", "of the machine"),
         part_mib=(56, "of a part: 61 with a checkout without weights"),
     )
+    check_new(options.out)
     with tempfile.TemporaryDirectory() as folder:
         site = Path(folder) / "site"
         install(site, options.python)
@@ -97,6 +100,7 @@ def bring(arguments: Sequence[str]) -> None:
         file_mib=(15, "of a file"),
         files=(4, "of a part"),
     )
+    check_new(options.out)
     files = files_of_run("", options.run, options.exact, options.weights)
     fast = {"mode": "w:gz", "compresslevel": 1}
     write_parts(files, options.out, options.file_mib, options.files, **fast)
@@ -105,6 +109,7 @@ def bring(arguments: Sequence[str]) -> None:
 def unpack(arguments: Sequence[str]) -> None:
     """Checks and joins parts, and writes what they hold."""
     options = common.options(__doc__, arguments, parts=(None, "", _REQUIRED))
+    check_new(options.out)
     read_parts(options.parts, Path(options.out))
 
 
@@ -129,6 +134,11 @@ def train(arguments: Sequence[str]) -> None:
 
     import keras_elmo
 
+    if options.out is None:
+        raise SystemExit("--out DIR is needed")
+    measured = Path(options.out, PERPLEXITY)
+    # One that is stopped has none.
+    measured.unlink(missing_ok=True)
     moments = []
 
     class Stage(keras.callbacks.Callback):
@@ -136,7 +146,7 @@ def train(arguments: Sequence[str]) -> None:
 
         def on_train_begin(self, logs: object = None) -> None:
             moments.append(time.monotonic() - _BEGAN)
-            # Some steps, however long the first one took to compile.
+            # Some steps of the plan, however long the first one took to compile.
             least = min(5.0, 60 * options.minutes)
             seconds = max(least, 60 * options.minutes - moments[0])
             timer = Timer(seconds, setattr, (self.model, "stop_training", True))
@@ -168,7 +178,7 @@ def train(arguments: Sequence[str]) -> None:
     told = f"first step after {moments[0]:.1f} s, then {last.words_per_second:,.0f} "
     held_out = keras_elmo.Corpus(options.host / "validation", model.vocabulary, **rows)
     perplexity = keras_elmo.perplexity(model, held_out)["mean"]
-    Path(options.out, PERPLEXITY).write_text(f"{perplexity}\n", encoding="utf-8")
+    measured.write_text(f"{perplexity}\n", encoding="utf-8")
     told += f"words/s; perplexity {perplexity:,.2f}"
     if options.ready:
         text = keras_elmo.Corpus(options.host / "corpus", model.vocabulary, **rows)
@@ -233,7 +243,9 @@ def files_of_run(
     for path in sorted(folder.iterdir()):
         if path.suffix in (".csv", ".json", ".txt"):
             yield str(Path(name, path.name)), path.read_bytes()
-    last = max(folder.glob("checkpoints/*.npz"))
+    last = max(folder.glob("checkpoints/*.npz"), default=None)
+    if last is None:
+        raise SystemExit(f"{folder} has no checkpoint of a run")
     with zipfile.ZipFile(last) as file:
         for member in file.namelist():
             if weights_alone and member.startswith("optimizer/"):
@@ -275,7 +287,6 @@ def write_parts(
 ) -> None:
     """Writes an archive, cut into files, and these into folders."""
     out, hashes = Path(folder), []
-    out.mkdir(parents=True)
     with tempfile.TemporaryFile() as archive:
         with tarfile.open(fileobj=archive, **compression) as tar:
             for name, content in files:
@@ -284,6 +295,7 @@ def write_parts(
                 tar.addfile(member, io.BytesIO(content))
         size = archive.tell()
         archive.seek(0)
+        out.mkdir(parents=True)
         while content := archive.read(int(file_mib * _MIB)):
             part = out / f"part-{len(hashes) // files_a_part:02}"
             part.mkdir(exist_ok=True)
@@ -297,10 +309,11 @@ def write_parts(
 
 def read_parts(parts: Path, out: Path) -> None:
     """Checks and joins what `write_parts` wrote, and writes its files."""
-    if out.exists():
-        raise SystemExit(f"{out} exists")
     manifest = next(parts.glob(f"*/{_MANIFEST}"), None)
-    hashes = json.loads(manifest.read_text(encoding="utf-8")) if manifest else [""]
+    try:
+        hashes = json.loads(manifest.read_bytes()) if manifest else [""]
+    except ValueError:
+        raise SystemExit(f"{manifest} is damaged") from None
     paths = {path.name: path for path in parts.glob("*/[0-9]*")}
     with tempfile.TemporaryFile() as archive:
         for number, wanted in enumerate(hashes):
@@ -327,14 +340,31 @@ def read_parts(parts: Path, out: Path) -> None:
     _tell(f"{size:,} bytes unpacked")
 
 
+def check_new(out: str | None) -> None:
+    """Refuses a folder to write that is there, or none."""
+    if out is None or Path(out).exists():
+        raise SystemExit(f"{out} exists" if out else "--out DIR is needed")
+
+
+def _prepared(argument: str) -> Path:
+    if not Path(argument, _MANIFEST).exists():
+        message = f"{argument} is no folder that keras-elmo prepare wrote"
+        raise argparse.ArgumentTypeError(message)
+    return Path(argument)
+
+
 def _tell(message: str) -> None:
     print(f"{time.monotonic() - _BEGAN:.1f} s: {message}", file=sys.stderr, flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the stage that the first argument names."""
-    stage, *others = sys.argv[1:] if arguments is None else arguments
-    {"pack": pack, "unpack": unpack, "train": train, "bring": bring}[stage](others)
+    stage, *others = (sys.argv[1:] if arguments is None else arguments) or [""]
+    stages = {"pack": pack, "unpack": unpack, "train": train, "bring": bring}
+    if stage not in stages:
+        print(__doc__, file=sys.stderr)
+        raise SystemExit(f"{' or '.join(stages)} expected; received: {stage or 'none'}")
+    stages[stage](others)
 
 
 if __name__ == "__main__":

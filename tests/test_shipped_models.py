@@ -210,20 +210,44 @@ echo $perplexity > $out/perplexity.txt
     path = os.pathsep.join([str(program.parent), os.environ["PATH"]])
     command = ("sh", SAVED_MODELS / "train_gpu.sh", "host")
     (tmp_path / "host").mkdir()
-    sizes = [f"{name}.json" for name in ("narrow", "wide", "narrow")]
-    run(*command, *sizes, cwd=tmp_path, PATH=path, MORE="--dtype float32")
-    narrow, wide, _, longest, longer = log.read_text().splitlines()
+    files = ["narrow.json", "wide.json"]
+    for name in files:
+        (tmp_path / name).touch()
+    run(*command, *files, cwd=tmp_path, PATH=path, MORE="--dtype float32")
+    narrow, wide, longest, longer = log.read_text().splitlines()
     script = SAVED_MODELS / ".." / "benchmarks" / "quarter_hour.py"
-    begin, end = f"{script} train --host host --sizes", "--words 28000 --dtype float32"
+    begin, end = f"{script} train --host host --out", "--words 28000 --dtype float32"
     plan = "--minutes 1.5 --plan 5"
-    assert narrow == f"{begin} narrow.json --out host/run-narrow {plan} {end}"
-    assert wide == f"{begin} wide.json --out host/run-wide {plan} {end}"
-    begin += " host/run/options.json --out"
-    assert longest == f"{begin} host/run --minutes 3.5 --plan 5 {end}"
-    end = f"--minutes 1.5 --init host/run --max-tokens 258 {end}"
+    assert narrow == f"{begin} host/run-narrow --sizes narrow.json {plan} {end}"
+    assert wide == f"{begin} host/run-wide --sizes wide.json {plan} {end}"
+    sizes = "--sizes host/run/options.json --minutes"
+    assert longest == f"{begin} host/run {sizes} 3.5 --plan 5 {end}"
+    end = f"{sizes} 1.5 --init host/run --max-tokens 258 {end}"
     assert longer == f"{begin} host/longer {end}"
     assert (tmp_path / "host" / "run" / "perplexity.txt").read_text() == "99.5\n"
     log.unlink()
     run(*command, cwd=tmp_path, PATH=path, MINUTES="7", PLAN="12")
     more, _ = log.read_text().splitlines()
-    assert more == f"{begin} host/run --minutes 7 --plan 12 --words 28000"
+    assert more == f"{begin} host/run {sizes} 7 --plan 12 --words 28000"
+
+
+def test_script_of_a_gpu_says_what_it_wants(tmp_path):
+    """Before it trains anything."""
+    (tmp_path / "host").mkdir()
+    script = SAVED_MODELS / "train_gpu.sh"
+    for arguments, message in (
+        ([], "expected: HOST [SIZES ...]; received none\n"),
+        (["host", "none.json"], "there is no file none.json\n"),
+        (
+            ["host"],
+            "expected: files of sizes, or a run that goes on; there is no host/run\n",
+        ),
+    ):
+        done = subprocess.run(
+            ["sh", script, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", message)

@@ -12,10 +12,11 @@ docs/results.md and the models' cards, and draws the cards' figures.
 import argparse
 import multiprocessing
 import os
+import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         experiments=(names, "to measure", {"choices": names, "nargs": "*"}),
         tasks=(list(DATA_SETS), "to measure", {"choices": DATA_SETS, "nargs": "*"}),
         vectors=(list(_VECTORS), "below heads", {"choices": _VECTORS, "nargs": "*"}),
-        seeds=(3, "of each head"),
+        seeds=(None, "of each head; by default as the tasks have it", {"type": int}),
         epochs=(None, "at most; by default as the tasks have it", {"type": int}),
         processes=(os.cpu_count() or 1, "at once, of one thread each"),
         scores=Path(__file__).with_name("scores.json"),
@@ -59,9 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     scores = Scores(options.scores)
     if options.elmo:
-        missing = [
-            (paths, job) for paths, job in _jobs(options) if not scores.have(job)
-        ]
+        jobs = list(_jobs(options))
+        missing = [(paths, job) for paths, job in jobs if not scores.have(job)]
+        _say(f"{len(missing)} of {len(jobs)} measurements are missing")
         for job, results in _measured(missing, options.processes):
             scores.add(job, results)
             for key, result in zip(job.keys, results, strict=True):
@@ -77,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _jobs(options: argparse.Namespace) -> Iterator[tuple[_Paths, Job]]:
-    """Yields what is measured, long jobs before short ones."""
+    """Yields what is measured."""
     import language_models
     import probes
     import tasks
@@ -109,12 +110,32 @@ def _measured(
     os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS"), "1")
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(processes, mp_context=context)
+    # Large jobs are the longest.
+    waiting = sorted(jobs, key=lambda pair: not pair[1].is_large)
+    running: dict[Future[list[Result]], Job] = {}
     try:
-        waited = {pool.submit(_measure, paths, job): job for paths, job in jobs}
-        yield from ((waited[done], done.result()) for done in as_completed(waited))
+        while waiting or running:
+            while len(running) < processes and (pair := _next(waiting, running)):
+                waiting.remove(pair)
+                running[pool.submit(_measure, *pair)] = pair[1]
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            yield from ((running.pop(future), future.result()) for future in done)
+    except BaseException:
+        # What they measure would be lost.
+        for process in multiprocessing.active_children():
+            process.terminate()
+        raise
     finally:
-        # Where one failed, the others are not measured for nothing.
-        pool.shutdown(cancel_futures=True)
+        pool.shutdown()
+
+
+def _next(
+    waiting: Sequence[tuple[_Paths, Job]], running: Mapping[Any, Job]
+) -> tuple[_Paths, Job] | None:
+    """Returns the first job that memory has room for."""
+    is_full = any(job.is_large for job in running.values())
+    fitting = (pair for pair in waiting if not (is_full and pair[1].is_large))
+    return next(fitting, None)
 
 
 def _measure(paths: _Paths, job: Job) -> list[Result]:
@@ -132,7 +153,7 @@ def _of_a_language(argument: str) -> tuple[str, str]:
     language, equals, path = argument.partition("=")
     if language not in ("en", "ko") or not equals:
         raise argparse.ArgumentTypeError(f"en=PATH or ko=PATH expected, not {argument}")
-    return language, path
+    return language, str(common.existing(path))
 
 
 def _say(message: str) -> None:
@@ -140,4 +161,8 @@ def _say(message: str) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        main()
+    except KeyboardInterrupt:
+        raise SystemExit("interrupted; the same command goes on") from None

@@ -19,12 +19,15 @@ class Job(NamedTuple):
         conditions: what they depend on, and are kept with.
         measure: takes a `MeasuredModel` and `arguments`; returns a result for each key.
         arguments: the others of `measure`.
+        is_large: whether it takes so much memory that it never runs beside another
+            large one.
     """
 
     keys: tuple[str, ...]
     conditions: Result
     measure: Callable[..., list[Result]]
     arguments: tuple[Any, ...]
+    is_large: bool = False
 
 
 class Scores(dict[str, Result]):

@@ -27,25 +27,26 @@ def jobs(
     model: MeasuredModel,
     names: Sequence[str],
     vectors: Sequence[str],
-    seeds: int,
+    seeds: int | None = None,
     **fit: Any,
 ) -> Iterator[Job]:
     """Yields a training for each task of the model's language, vectors and seed.
 
-    `fit` are arguments of each head's `fit`, in place of those of the data set.
+    `seeds`, and `fit`, arguments of each head's `fit`, are in place of those of the
+    data set.
     """
     for name in names:
         data_set = DATA_SETS[name]
         if data_set.language != model.language:
             continue
-        settings = data_set.model | data_set.fit | {"decay": data_set.decay}
+        settings = data_set.model | data_set.fit | fit | {"decay": data_set.decay}
         for kind in vectors:
             if kind != "elmo" and model.static is None:
                 continue
             conditions = {"vectors": model.digest(kind), "settings": settings}
-            for seed in range(seeds):
+            for seed in range(seeds or data_set.seeds):
                 keys, arguments = (key(name, kind, seed),), (name, kind, seed, fit)
-                yield Job(keys, conditions, measure, arguments)
+                yield Job(keys, conditions, measure, arguments, data_set.is_large)
 
 
 def measure(

@@ -45,8 +45,6 @@ def test_parts_are_joined(quarter_hour, tmp_path):
     assert all(path.stat().st_size <= 100 for path in parts.glob("*/[0-9]*"))
     quarter_hour.read_parts(parts, out)
     assert dict(quarter_hour.files_of("", out)) == files
-    with pytest.raises(SystemExit, match="out exists"):
-        quarter_hour.read_parts(parts, out)
 
 
 def test_a_part_is_missing_or_damaged(quarter_hour, tmp_path):
@@ -63,6 +61,42 @@ def test_a_part_is_missing_or_damaged(quarter_hour, tmp_path):
     assert not out.exists()
     with pytest.raises(SystemExit, match="000 is missing"):
         quarter_hour.read_parts(tmp_path / "nothing", out)
+    for path in parts.glob("*/manifest.json"):
+        path.write_text("[")
+    with pytest.raises(SystemExit, match=r"manifest\.json is damaged"):
+        quarter_hour.read_parts(parts, out)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("", "pack or unpack or train or bring expected; received: none"),
+        ("help", "received: help"),
+        ("unpack --parts {here} --out {here}", "{here} exists"),
+        ("bring --run {here} --out {here}", "{here} exists"),
+        ("bring --run {here} --out new", "{here} has no checkpoint of a run"),
+        ("bring --run {here}", "--out DIR is needed"),
+    ],
+)
+def test_wrong_use(quarter_hour, tmp_path, monkeypatch, arguments, message):
+    """A line, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    here = tmp_path / "here"
+    here.mkdir()
+    with pytest.raises(SystemExit) as raised:
+        quarter_hour.main(arguments.format(here=here).split())
+    assert message.format(here=here) in str(raised.value)
+    assert list(tmp_path.iterdir()) == [here]
+
+
+def test_text_must_be_prepared(quarter_hour, tmp_path, capsys):
+    text = write_text(tmp_path / "text.txt")
+    arguments = ["pack", "--corpus", str(text), "--validation", str(text)]
+    with pytest.raises(SystemExit):
+        quarter_hour.main([*arguments, "--out", str(tmp_path / "parts")])
+    assert "text.txt is no folder that keras-elmo prepare wrote" in (
+        capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize("array", ARRAYS, ids=str)

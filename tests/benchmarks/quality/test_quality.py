@@ -140,6 +140,18 @@ def test_several_processes_measure(quality):
     assert results == {(name,): [{"score": f"{name} 1"}] for name in "abc"}
 
 
+def test_large_jobs_do_not_run_at_once(quality):
+    run, job = quality("run"), quality("scores").Job
+    small, large = (
+        [("en", "", None), job((name,), {}, None, (), is_large)]
+        for name, is_large in (("small", False), ("large", True))
+    )
+    assert run._next([large, small], {}) == large
+    assert run._next([large, small], {1: small[1]}) == large
+    assert run._next([large, small], {1: large[1]}) == small
+    assert run._next([large], {1: large[1]}) is None
+
+
 def _threads(model, name):
     return [{"score": f"{name} {os.environ['TF_NUM_INTRAOP_THREADS']}"}]
 
