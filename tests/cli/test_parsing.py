@@ -33,7 +33,7 @@ def test_defaults_of_training(name, model):
     model = getattr(keras_elmo, model)
     has = {
         parameter.name: parameter.default
-        for function in (model, model.fit)
+        for function in (model.__init__, model.fit)
         for parameter in inspect.signature(function).parameters.values()
     }
     options = COMMANDS[f"{name} train"].options
