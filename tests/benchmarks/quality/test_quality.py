@@ -1,7 +1,9 @@
 """The whole benchmark on made-up data, and the pages it fills."""
 
 import json
+import multiprocessing
 import os
+import time
 
 import pytest
 
@@ -140,6 +142,19 @@ def test_several_processes_measure(quality):
     assert results == {(name,): [{"score": f"{name} 1"}] for name in "abc"}
 
 
+def test_a_failure_ends_the_other_process(quality):
+    run, job = quality("run"), quality("scores").Job
+    jobs = [
+        (("en", "", None), job((name,), {}, measure, ()))
+        for name, measure in (("a", _waits), ("b", _fails))
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(run, "_measure", _measured_without_a_model)
+        with pytest.raises(ValueError, match="it failed"):
+            list(run._measured(jobs, 2))
+    assert not multiprocessing.active_children()
+
+
 def test_large_jobs_do_not_run_at_once(quality):
     run, job = quality("run"), quality("scores").Job
     small, large = (
@@ -154,6 +169,14 @@ def test_large_jobs_do_not_run_at_once(quality):
 
 def _threads(model, name):
     return [{"score": f"{name} {os.environ['TF_NUM_INTRAOP_THREADS']}"}]
+
+
+def _waits(model):
+    time.sleep(600)
+
+
+def _fails(model):
+    raise ValueError("it failed")
 
 
 def _measured_without_a_model(paths, job):
